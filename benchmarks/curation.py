@@ -324,16 +324,16 @@ def _print_scale(scale: Scale) -> list[Check]:
     return checks
 
 
-def _print_kept(kept: Kept) -> list[Check]:
-    share = kept.traced / kept.statements if kept.statements else 1.0
-    print(f"LoCoMo: {kept.made} memories made, {kept.archived} episodes archived, R@10 {kept.before:.4f} before and "
-          f"{kept.after:.4f} after")  # fmt: skip
+def _print_kept(result: Kept) -> list[Check]:
+    share = result.traced / result.statements if result.statements else 1.0
+    print(f"LoCoMo: {result.made} memories made, {result.archived} episodes archived, R@10 {result.before:.4f} before and "
+          f"{result.after:.4f} after")  # fmt: skip
     return [
         (
-            f"statements in the memory or linked from it: {share:.1%} of {kept.statements}, all",
-            kept.traced == kept.statements,
+            f"statements in the memory or linked from it: {share:.1%} of {result.statements}, all",
+            result.traced == result.statements,
         ),
-        (f"R@10 with curation: {kept.after:.4f}, at least {kept.before:.4f}", kept.after >= kept.before),
+        (f"R@10 with curation: {result.after:.4f}, at least {result.before:.4f}", result.after >= result.before),
     ]
 
 
