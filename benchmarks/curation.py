@@ -326,8 +326,8 @@ def _print_scale(scale: Scale) -> list[Check]:
 
 def _print_kept(result: Kept) -> list[Check]:
     share = result.traced / result.statements if result.statements else 1.0
-    print(f"LoCoMo: {result.made} memories made, {result.archived} episodes archived, R@10 {result.before:.4f} before and "
-          f"{result.after:.4f} after")  # fmt: skip
+    print(f"LoCoMo: {result.made} memories made, {result.archived} episodes archived")
+    print(f"  R@10 {result.before:.4f} before, {result.after:.4f} after")
     return [
         (
             f"statements in the memory or linked from it: {share:.1%} of {result.statements}, all",
