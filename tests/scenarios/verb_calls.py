@@ -88,6 +88,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "undo": {} if inputs.every(4) else {"run": inputs.run, "idempotency_key": inputs.key},
         "outcome": {"runs": [inputs.run, inputs.ref]},
         "backup": {"target": "/dev/null/never"},
+        "reembed": {"model": "none"},
         "create_token": {"name": words[4], "spaces": [inputs.home]},
         "revoke_token": {"ref": inputs.ref},
         "export": {"format": "kg" if inputs.every(2) else "scrubjay"},

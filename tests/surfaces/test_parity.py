@@ -130,7 +130,7 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("revoke_token", {"ref": "laptop"}),
 )  # fmt: skip
 # They reach files of the machine or stream lines; tests of their own compare them.
-APART = {"backup", "attach_path", "export_notes", "import_notes", "export", "import"}
+APART = {"backup", "reembed", "attach_path", "export_notes", "import_notes", "export", "import"}
 # A command shows one of the two tables; the others have numbers of the process and of the disk.
 _PARTIAL = {"tags", "add_synonyms", "remove_synonyms"}
 _VOLATILE = _PARTIAL | {

@@ -12,9 +12,9 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from scrubjay.app.indexes import VECTOR_INDEXES, make_index
+from scrubjay.app.chosen_model import open_models
+from scrubjay.app.indexes import VECTOR_INDEXES
 from scrubjay.app.models import make_embedder, make_llm, make_reranker
-from scrubjay.app.notes_location import notes_location
 from scrubjay.app.plain_files import find_plain_files
 from scrubjay.app.profiles import profiles_file
 from scrubjay.app.stores import hold_folder, is_encrypted, open_store, take_lock
@@ -23,7 +23,7 @@ from scrubjay.curation.runner import CurationRunner
 from scrubjay.curation.schedule import Schedule
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
-from scrubjay.ports import MediaSource, RecordStore
+from scrubjay.ports import RecordStore
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 
@@ -152,20 +152,10 @@ async def open_scratch_engine(settings: Settings) -> AsyncGenerator[Engine]:
             yield engine
 
 
-def _media_source(settings: Settings) -> MediaSource | None:
-    """Return the images of the notes, if the model embeds images."""
-    if settings.embedder != "clip" or (is_encrypted(settings) and not settings.notestore_path):
-        return None
-    from scrubjay.notes.attachments.storage import NoteMedia  # noqa: PLC0415 - few models embed images
-
-    return NoteMedia(notes_location(settings).folder)
-
-
 async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) -> Engine:
     try:
         clock = FileClock(Path(settings.clock_file)) if settings.clock_file else SystemClock()
-        embedder = make_embedder(settings)
-        index = make_index(settings, store, embedder)
+        models = await open_models(settings, store, clock=clock)
         reranker = make_reranker(settings)
         llm = make_llm(settings, documents=store, clock=clock)
         ranking, rules = settings.ranking, settings.rules
@@ -175,8 +165,9 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         raise
     engine = Engine(
         _store=store,
-        embedder=embedder,
-        index=index,
+        embedder=models.embedder,
+        index=models.index,
+        models=models,
         clock=clock,
         limits=settings.limits,
         access_log=AccessLog(store, clock=clock),
@@ -186,10 +177,10 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         rerank_top=settings.rerank_top,
         default_rules=rules,
         llm=llm,
-        media_source=_media_source(settings),
         has_worker=has_worker,
         plain_files=partial(find_plain_files, settings) if is_encrypted(settings) else None,
     )
+    models.on_change(engine.answers.clear)
     # Jobs such as conflict scans run without a language model.
     curator = CurationRunner(engine, store, schedule=schedule)
     return replace(engine, job_runner=JobExecutor(engine), curator=curator)

@@ -1,5 +1,7 @@
 """The vector index that the settings choose."""
 
+import hashlib
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from scrubjay.vectors.qdrant import QdrantIndex
 
 VECTOR_INDEXES = ("auto", "scan")
+_MODEL = "model-"
 PGVECTOR_INDEXES = ("hnsw", "ivfflat")
 
 
@@ -37,8 +40,8 @@ class _WithVectorTables(Protocol):
         ...
 
 
-def make_index(settings: Settings, store: RecordStore, embedder: Embedder) -> EngineIndex:
-    """Return the chosen index, not opened yet."""
+def make_index(settings: Settings, store: RecordStore, embedder: Embedder, *, model: str = "") -> EngineIndex:
+    """Return the chosen index, not opened yet; on disk, `model` names the folder of one that `reembed` has chosen."""
     choices = (*VECTOR_INDEXES, *(PGVECTOR_INDEXES if settings.database_url else ()))
     if settings.vector_index not in choices:
         raise InvalidInput(
@@ -51,10 +54,10 @@ def make_index(settings: Settings, store: RecordStore, embedder: Embedder) -> En
     if isinstance(store, _WithVectorTables) and settings.vector_index != "scan":
         kind = PGVECTOR_INDEXES[0] if settings.vector_index == "auto" else settings.vector_index
         return PgvectorIndex(store.vector_tables, embedder.profile, kind=kind, precision=settings.vector_precision)
-    return _embedded(settings, store, embedder)
+    return _embedded(settings, store, embedder, model=model)
 
 
-def _embedded(settings: Settings, store: RecordStore, embedder: Embedder) -> LocalIndex:
+def _embedded(settings: Settings, store: RecordStore, embedder: Embedder, *, model: str) -> LocalIndex:
     def scan(profile: Profile) -> VectorIndex:
         return ScanIndex(store, profile.model, dimension=profile.dimension)
 
@@ -65,10 +68,22 @@ def _embedded(settings: Settings, store: RecordStore, embedder: Embedder) -> Loc
         await run_niced([sys.executable, "-m", "scrubjay.app.build_index", *arguments])
 
     # An index on disk would reveal an encrypted store: then it stays in memory.
-    folder = None if is_encrypted(settings) or settings.vector_index == "scan" else settings.index
-    return LocalIndex(
-        store, LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build), folder=folder
-    )
+    folder = None if is_encrypted(settings) or settings.vector_index == "scan" else _folder(settings.index, model)
+    parts = LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
+    others = [] if folder is None else [other for other in _folders(settings.index) if other != folder]
+    return LocalIndex(store, parts, folder=folder, others=others)
+
+
+def _folder(index: Path, model: str) -> Path:
+    """Return the folder of the index of a model; without a name, that of the settings."""
+    if not model:
+        return index
+    digest = hashlib.sha256(model.encode()).hexdigest()[:8]
+    return index / f"{_MODEL}{re.sub(r'[^A-Za-z0-9.-]+', '-', model)[-40:]}-{digest}"
+
+
+def _folders(index: Path) -> list[Path]:
+    return [index, *(path for path in index.glob(f"{_MODEL}*") if path.is_dir())]
 
 
 def _qdrant(settings: Settings, store: RecordStore, embedder: Embedder) -> SharedIndex:

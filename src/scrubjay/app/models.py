@@ -24,6 +24,7 @@ from scrubjay.reranking.cross_encoders import (
 )
 from scrubjay.settings import Settings
 
+EMBEDDERS = ("minilm", "onnx", "openai", "voyage", "sentence-transformers", "multilingual", "clip", "none")
 # The models of embedders that need no name.
 _DEFAULT_MODELS = {"clip": CLIP_MODEL, "multilingual": "intfloat/multilingual-e5-small"}
 
@@ -44,7 +45,7 @@ def make_embedder(settings: Settings) -> Embedder:
     if settings.embedder not in makers:
         raise InvalidInput(
             f"there is no embedder {settings.embedder!r}",
-            hint=f"SCRUBJAY_EMBEDDER is one of {', '.join(makers)}",
+            hint=f"SCRUBJAY_EMBEDDER is one of {', '.join(EMBEDDERS)}",
             setting="SCRUBJAY_EMBEDDER",
         )
     return makers[settings.embedder]()

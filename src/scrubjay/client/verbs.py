@@ -43,6 +43,7 @@ from scrubjay.model.results import (
     Outcome,
     ReadResult,
     Recalled,
+    Reembedded,
     Related,
     Remembered,
     RememberedMany,
@@ -483,6 +484,12 @@ class AsyncVerbs(ABC):
     async def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed texts without a vector; returns their number."""
         return await self.call(requests.EmbedMissingRequest.of(), progress=progress)
+
+    async def reembed(
+        self, *, model: str, url: str = "", dimension: int = 0, progress: Progress | None = None,
+    ) -> Reembedded:
+        """Embed all texts with another model, beside the vectors in use, then use that model; a killed run goes on."""
+        return await self.call(requests.ReembedRequest.of(model=model, url=url, dimension=dimension), progress=progress)
 
     async def backup(self, target: str | Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file while it is in use, and verify the copy; returns the path of the copy."""
@@ -1037,6 +1044,10 @@ class SyncVerbs(ABC):
     def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed texts without a vector; returns their number."""
         return self.call(requests.EmbedMissingRequest.of(), progress=progress)
+
+    def reembed(self, *, model: str, url: str = "", dimension: int = 0, progress: Progress | None = None) -> Reembedded:
+        """Embed all texts with another model, beside the vectors in use, then use that model; a killed run goes on."""
+        return self.call(requests.ReembedRequest.of(model=model, url=url, dimension=dimension), progress=progress)
 
     def backup(self, target: str | Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file while it is in use, and verify the copy; returns the path of the copy."""

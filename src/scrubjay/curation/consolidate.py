@@ -94,7 +94,7 @@ class ConsolidateJob:
             ),
         )
         embedded, _ = await embed_new(
-            [(made, passages)], space=context.space, vector_store=context.store, embedder=context.engine.embedder
+            [(made, passages)], space=context.space, vector_store=context.store, embedder=context.engine.model.embedder
         )
         edges = [
             Edge(relation=Relation(source=made.id, target=memory_id, type=SOURCE, created_at=now), present=True)

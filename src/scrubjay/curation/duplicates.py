@@ -42,7 +42,7 @@ class DuplicatesJob:
         try:
             await merge_group(
                 memories, origin=context.origin, most_tags=context.rules.most_tags, limits=context.engine.limits,
-                embedder=context.engine.embedder, store=context.store, message=change.why,
+                embedder=context.engine.model.embedder, store=context.store, message=change.why,
             )  # fmt: skip
         except TooLarge as error:
             return error.message

@@ -2,9 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from scrubjay.engine.model_switch import ModelInUse, ModelSwitch
 from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.jobs.queue import Queue
 from scrubjay.model.caller import Access, Caller
@@ -112,12 +114,20 @@ class EngineIndex(Protocol):
         """Build the index again."""
         ...
 
+    async def settle(self) -> None:
+        """Wait for a running build."""
+        ...
+
     async def lag(self) -> int:
         """Return the number of changes that it has not applied."""
         ...
 
     async def describe(self) -> dict[str, str | int | bool]:
         """Return its kind and its progress."""
+        ...
+
+    async def discard(self) -> None:
+        """Close it for good, and remove what it has stored, because another model is in use."""
         ...
 
     async def close(self) -> None:
@@ -162,6 +172,8 @@ class EngineBase(StoreOwner):
     job_runner: JobRunner | None = None
     curator: Curator | None = None
     media_source: MediaSource | None = None
+    # Replaces the embedder and the index by those of another model; None if they stay the same.
+    models: ModelSwitch | None = None
     # Whether a worker runs queued jobs, here or on a server that shares the store.
     has_worker: bool = False
     # Searches for plain files beside an encrypted store; None for a store without a key.
@@ -173,16 +185,21 @@ class EngineBase(StoreOwner):
         return self.plain_files is not None
 
     @property
+    def model(self) -> ModelInUse:
+        """The model in use: one request uses the same embedder and index throughout, even if they are replaced."""
+        # A copy of an engine may have an embedder of its own.
+        if self.models is not None and self.embedder is self.models.embedder:
+            return self.models.current
+        return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
+
+    @property
     def _write_context(self) -> WriteContext:
+        model = self.model
         return WriteContext(
-            store=self._store, embedder=self.embedder, limits=self.limits, index=self.index,
-            open_index=self._open_index, rules=self.default_rules, in_flight=self.in_flight,
+            store=self._store, embedder=model.embedder, limits=self.limits, index=model.index,
+            open_index=partial(_open_index, model), rules=self.default_rules, in_flight=self.in_flight,
             has_llm=self.llm is not None, defers=self.has_worker,
         )  # fmt: skip
-
-    async def _open_index(self, store: RecordStore, space: str, vectors: Sequence[Vector]) -> TransactionIndex:
-        profile = await self.embedder.profile()
-        return await TransactionIndex.open(self.index, store, model=profile.model, space=space, vectors=vectors)
 
     @property
     def _conflict_checker(self) -> ConflictChecker:
@@ -205,8 +222,9 @@ class EngineBase(StoreOwner):
 
     @property
     def _recall_context(self) -> recalling.RecallContext:
+        model = self.model
         return recalling.RecallContext(
-            store=self._store, embedder=self.embedder, index=self.index, limits=self.limits, ranking=self.ranking,
+            store=self._store, embedder=model.embedder, index=model.index, limits=self.limits, ranking=self.ranking,
             text_caches=self.text_caches, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
         )  # fmt: skip
 
@@ -220,3 +238,8 @@ class EngineBase(StoreOwner):
             at=self.clock.now(), run=redact_label(who.run) or new_id(), agent=redact_label(who.agent),
             is_agent=who.access is Access.AGENT,
         )  # fmt: skip
+
+
+async def _open_index(model: ModelInUse, store: RecordStore, space: str, vectors: Sequence[Vector]) -> TransactionIndex:
+    profile = await model.embedder.profile()
+    return await TransactionIndex.open(model.index, store, model=profile.model, space=space, vectors=vectors)

@@ -44,6 +44,7 @@ from scrubjay.model.results import (
     Outcome,
     ReadResult,
     Recalled,
+    Reembedded,
     Related,
     Remembered,
     RememberedMany,
@@ -533,10 +534,10 @@ class Engine(EngineBase):
 
     async def backfill(self, *, progress: Progress | None = None) -> int:
         """Embed texts of all spaces that have no vector, and tell the index; returns their number."""
-        count = 0
+        count, model = 0, self.model
         with suppress(EmbeddingUnavailable):
             count = await backfill(
-                store=self._store, embedder=self.embedder, clock=self.clock, media_source=self.media_source,
+                store=self._store, embedder=model.embedder, clock=self.clock, media_source=model.media_source,
                 progress=progress,
             )  # fmt: skip
         await self.index.after_commit()
@@ -544,9 +545,10 @@ class Engine(EngineBase):
 
     async def embed_memories(self, ids: Sequence[str], *, who: Caller) -> int:
         """Embed the texts and images of some memories that have no vector; returns the number of new vectors."""
+        model = self.model
         return await self._apply(embed_memories(
-            who.space, ids, store=self._store, embedder=self.embedder, clock=self.clock,
-            media_source=self.media_source,
+            who.space, ids, store=self._store, embedder=model.embedder, clock=self.clock,
+            media_source=model.media_source,
         ))  # fmt: skip
 
     async def status(self, request: requests.StatusRequest, *, who: Caller) -> Status:
@@ -577,6 +579,16 @@ class Engine(EngineBase):
         await self.backfill()
         await self.index.rebuild()
         return tuple(lost)
+
+    async def reembed(
+        self, request: requests.ReembedRequest, *, who: Caller, progress: Progress | None = None
+    ) -> Reembedded:  # fmt: skip
+        """Embed everything with another model, then use it."""
+        if self.models is None:
+            raise InvalidInput("this engine cannot change its embedding model")
+        return await self.models.reembed(
+            request.model, url=request.url, dimension=request.dimension, progress=progress
+        )  # fmt: skip
 
     async def backup(
         self, request: requests.BackupRequest, *, who: Caller, progress: Progress | None = None
@@ -609,6 +621,8 @@ class Engine(EngineBase):
     async def close(self) -> None:
         """Finish pending work and release all resources."""
         await self.access_log.close()
+        if self.models is not None:
+            await self.models.close()
         await self.index.close()
         await self.embedder.close()
         if self.reranker is not None:

@@ -56,8 +56,12 @@ async def embed_memories(
     embedder: Embedder,
     clock: Clock,
     media_source: MediaSource | None = None,
+    log: bool = True,
 ) -> int:
-    """Embed the passages of memories that have no vector yet; returns the number of new vectors."""
+    """Embed the passages of memories that have no vector yet; returns the number of new vectors.
+
+    With `log=False` no index learns of them: for a model that has none yet.
+    """
     profile = await embedder.profile()
     reader = TolerantReader(store, space=space)
     memories = await reader.get(ids)
@@ -78,7 +82,7 @@ async def embed_memories(
         if used:
             owners = [memory_id for memory_id, items in current.items() if not used.keys().isdisjoint(items)]
             embedded = Embedded(model=profile.model, dimension=profile.dimension, vectors=used)
-            await store.store_vectors(space, embedded, memory_ids=owners, origin=origin)
+            await store.store_vectors(space, embedded, memory_ids=owners if log else (), origin=origin)
         return len(used)
 
     count = await store_vectors(picture_vectors) if picture_vectors else 0
@@ -116,7 +120,7 @@ def _texts_by_memory(memories: Sequence[Memory]) -> dict[str, dict[bytes, str]]:
     return {
         memory.id: {
             passage.hash: embedding_text(memory, passage.observation, passage.start, passage.end)
-            for passage in passages_of(memory)
+            for passage in passages_of(memory, with_terms=False)
         }
         for memory in memories
     }

@@ -140,6 +140,14 @@ class Generations:
         (self._folder / _CURRENT).unlink(missing_ok=True)
         self.remove_others()
 
+    def empty(self) -> None:
+        """Remove every generation, unless another process uses the folder."""
+        if self._folder.is_dir() and self.claim():
+            try:
+                self.remove_all()
+            finally:
+                self.release()
+
     def remove_others(self) -> None:
         """Remove all generations except the current one."""
         current = self.current()

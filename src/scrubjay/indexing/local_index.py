@@ -39,11 +39,14 @@ class LocalIndex:
         *,
         folder: Path | None,
         policy: LocalIndexPolicy | None = None,
+        others: Sequence[Path] = (),
     ) -> None:
         self._store = store
         self._parts = parts
         self._policy = policy or LocalIndexPolicy()
         self._generations = Generations(folder) if folder else None
+        # The folders of other models; what they hold is of no use, and may be of purged texts.
+        self._others = [Generations(other) for other in others]
         self._opening = asyncio.Lock()
         self._profile: Profile | None = None
         self._scan: VectorIndex | None = None
@@ -152,6 +155,14 @@ class LocalIndex:
             "problem": self._problem,
         }
 
+    async def discard(self) -> None:
+        """Close it and remove its files; a search that is still under way scans the stored vectors."""
+        generations, self._generations = self._generations, None
+        await self.close()
+        if generations is not None:
+            generations.release()
+            generations.empty()
+
     async def close(self) -> None:
         """Make the applied changes durable and release the index for other processes."""
         async with self._opening:
@@ -176,6 +187,8 @@ class LocalIndex:
             self._scan = self._scan or self._parts.scan(self._profile)
             # Every search tries to claim the index: the process that held it may have ended.
             if self._generations and not self._generations.is_held and self._generations.claim():
+                for other in self._others:
+                    other.empty()
                 try:
                     await self._open_current(self._generations, self._profile)
                 except BaseException:

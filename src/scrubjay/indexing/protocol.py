@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
-from scrubjay.ports import ChangeLog, VectorIndex, VectorStore
+from scrubjay.ports import ChangeLog, PassageSearcher, VectorIndex, VectorStore
 from scrubjay.ports.cluster import Leadership
 
 Candidacy = AbstractAsyncContextManager[Leadership]
@@ -33,6 +33,26 @@ class BatchSearcher(Protocol):
         self, space: str, vectors: Sequence[Vector], filter: Filter, *, limit: int
     ) -> list[list[tuple[int, float]]]:
         """Return (passage number, cosine), best first, for each vector."""
+        ...
+
+
+class SettlingIndex(PassageSearcher, Protocol):
+    """An index that is built in the background."""
+
+    async def open(self) -> None:
+        """Start a missing build."""
+        ...
+
+    async def settle(self) -> None:
+        """Wait for a running build."""
+        ...
+
+    async def after_commit(self) -> None:
+        """Apply the newest commits."""
+        ...
+
+    async def describe(self) -> dict[str, str | int | bool]:
+        """Return its kind and its progress."""
         ...
 
 
@@ -140,6 +160,10 @@ class RemoteIndex(VectorIndex, Protocol):
 
     async def request_rebuild(self) -> None:
         """Ask the leading server to rebuild the index."""
+        ...
+
+    async def clear(self) -> None:
+        """Remove all points of the model, and mark the index as missing."""
         ...
 
     def rewind(self, count: int) -> None:

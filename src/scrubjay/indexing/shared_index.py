@@ -145,6 +145,14 @@ class SharedIndex:
             "problem": problem,
         }
 
+    async def discard(self) -> None:
+        """Stop, and remove the points from the server."""
+        context = self._context
+        if context is not None:
+            await context.leader.close()
+            await context.writer.clear()
+        await self.close()
+
     async def close(self) -> None:
         """Let another server lead, and close the connections."""
         async with self._opening:

@@ -334,6 +334,21 @@ class DoctorReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reembedded:
+    """The result of `reembed`: the model in use, the one before, and how many vectors were made."""
+
+    model: str
+    previous: str
+    vectors: int
+
+    def __str__(self) -> str:
+        made = f"{self.vectors:,} new vectors"
+        return f"{made}; {self.model} is in use" + (
+            f" instead of {self.previous}" if self.previous and self.previous != self.model else ""
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
     """The result of a restore."""
 

@@ -144,6 +144,9 @@ _ALL = (
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
     _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),
+    _runs(
+        requests.ReembedRequest, long=True, progress=True, all_spaces=True, needs=Access.OWNER, command="reembed",
+    ),
     _runs(requests.BackupRequest, long=True, progress=True, needs=Access.OWNER, command="backup create"),
     _reads(requests.ExportRequest, long=True, progress=True, command="export", route="GET /export"),
     _runs(requests.ImportRequest, long=True, progress=True, command="import", route="POST /import"),

@@ -151,6 +151,10 @@ class PgvectorIndex:
             "problem": self._problem,
         }
 
+    async def discard(self) -> None:
+        """Stop: it has no copy of the vectors, and the tables keep those of every model."""
+        await self.close()
+
     async def close(self) -> None:
         """Stop; the next server continues an unfinished build."""
         for job in (self._job, self._indexing):

@@ -155,6 +155,14 @@ class QdrantIndex:
         self._is_complete = True
         await self._put_checkpoint(cursor)
 
+    async def clear(self) -> None:
+        """Remove all points of the model, and mark the index as missing."""
+        self._is_complete = False
+        await self._delete([self._namespace.checkpoint_id, self._namespace.rebuild_request_id])
+        async with self._request("remove its points", seconds=4 * _WRITE_SECONDS) as client:
+            every = models.FilterSelector(filter=self._namespace.all_points)
+            await client.delete(self._address.collection, every, wait=True, timeout=4 * _WRITE_SECONDS)
+
     async def request_rebuild(self) -> None:
         """Ask the leading server to rebuild the index."""
         async with self._request("store the rebuild request", seconds=_WRITE_SECONDS) as client:

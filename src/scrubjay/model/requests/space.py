@@ -10,7 +10,7 @@ from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.query import LABEL
 from scrubjay.model.requests.memories import MAX_TAGS, Selection
-from scrubjay.model.results import DoctorReport, Outcome, Status
+from scrubjay.model.results import DoctorReport, Outcome, Reembedded, Status
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token
@@ -30,6 +30,7 @@ __all__ = [
     "InboxRequest",
     "JobsRequest",
     "PreviewTagsRequest",
+    "ReembedRequest",
     "RemoveSynonymsRequest",
     "RetryJobRequest",
     "RevokeTokenRequest",
@@ -236,6 +237,26 @@ class DoctorRequest(Request[DoctorReport]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedMissingRequest(Request[int]):
     """Embed texts without a vector; returns their number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReembedRequest(Request[Reembedded]):
+    """Embed all texts with another model, beside the vectors in use, then use that model; a killed run goes on."""
+
+    model: Annotated[
+        str,
+        Arg(
+            "The model: an embedder such as `minilm`, with the name or folder of its model, as in "
+            "`openai:nomic-embed-text` or `onnx:/models/bge-small`; a name alone is a model of the embedder in use.",
+            example="openai:nomic-embed-text",
+            length=1_000,
+            flags="--model",
+        ),
+    ]
+    url: Annotated[str, Arg("Address of the embedding server, if it is another one.", length=1_000)] = ""
+    dimension: Annotated[
+        int, Arg("Length of the vectors to request from a server; 0 means the default of the model.", minimum=0)
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,6 +110,14 @@ plain(
     """,
 )
 plain(app, requests.StatusRequest, "Show health, sizes, backends and degraded parts.")
+plain(
+    app,
+    requests.ReembedRequest,
+    "Embed everything with another model, and then use that.\n\nSearches use the old model until the new one is "
+    "complete. A run that was interrupted goes on where it stopped.",
+    label="embedding",
+    holds_index=True,
+)
 plain(app, requests.DoctorRequest, "Check the store and say how to fix each problem.")
 
 

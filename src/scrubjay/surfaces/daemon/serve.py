@@ -35,7 +35,7 @@ from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
 from scrubjay.surfaces.daemon.socket_server import BACKLOG, SocketServer, bind_socket
-from scrubjay.surfaces.daemon.upkeep import run_jobs, run_notes_sync, run_upkeep
+from scrubjay.surfaces.daemon.upkeep import follow_model, run_jobs, run_notes_sync, run_upkeep
 from scrubjay.surfaces.http.server import ACCEPTED_AT_ONCE, ConnectionLimits, RunningServer, allowed_connections
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.text import related_words
@@ -130,8 +130,9 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
 
         idle = _stop_when_idle(options.idle, running, limiter, connections=connections)
         async with _in_background(
-            _warm_up(engine), run_upkeep(engine, store), run_jobs(engine, store), run_notes_sync(notes, changes), idle
-        ):
+            _warm_up(engine), run_upkeep(engine, store), run_jobs(engine, store), run_notes_sync(notes, changes),
+            follow_model(engine), idle,
+        ):  # fmt: skip
             yield running
         # New requests are refused from here on, and running ones get their answers before the sockets close.
         changes.close()

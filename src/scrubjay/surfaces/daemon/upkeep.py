@@ -12,6 +12,7 @@ from scrubjay import telemetry
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
+from scrubjay.engine.model_switch import ModelSwitch
 from scrubjay.errors import ScrubjayError
 from scrubjay.notes.service import Notes
 from scrubjay.ports import RecordStore
@@ -24,6 +25,8 @@ _SECONDS = 300.0
 # How often the leader looks for jobs from other servers.
 _JOB_POLL_SECONDS = 5.0
 _CURATION_POLL_SECONDS = 60.0
+# How often to look for a choice of another server.
+_MODEL_SECONDS = 5.0
 # The wait before the sync of notes is tried again after a failure.
 _NOTES_RETRY_SECONDS = 5.0
 
@@ -47,6 +50,18 @@ async def run_upkeep(engine: Engine, store: RecordStore, *, seconds: float = _SE
                     _curate(engine),
                 )
                 await _run_while_leading(works, leader)
+
+
+async def follow_model(engine: Engine, *, seconds: float = _MODEL_SECONDS) -> None:
+    """Use the embedding model that another process has chosen; never returns."""
+
+    async def follow(models: ModelSwitch) -> None:
+        if await models.follow():
+            _log.info("the embedding model has changed", extra={"fields": {"model": models.choice.get("model")}})
+
+    while engine.models is not None:
+        await asyncio.sleep(seconds)
+        await _attempt(follow(engine.models), name="the change of the embedding model")
 
 
 async def run_jobs(engine: Engine, store: RecordStore) -> None:

@@ -1,0 +1,253 @@
+"""Another embedding model takes over while the memory is in use, and a killed or failed change goes on where it was."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scrubjay.app import open_engine_and_store
+from scrubjay.client import MemoryClient
+from scrubjay.engine import Engine
+from scrubjay.engine.model_switch import read_chosen_model
+from scrubjay.errors import EmbeddingUnavailable, InvalidInput
+from scrubjay.model.caller import Caller
+from scrubjay.model.requests import ReembedRequest
+from scrubjay.ports import RecordStore
+from scrubjay.service import LocalService
+from scrubjay.settings import Settings
+from tests.backends import BACKENDS, backend
+from tests.fakes.embedder import FakeEmbedder
+from tests.scenarios.wiring import environment
+from tests.unit.embedding.embedding_server import EmbeddingServer, ReceivedRequest, Reply
+
+WHO = Caller(space="default", agent="tester")
+COUNT = 150
+DIMENSIONS = {"first": 64, "second": 48}
+# Where a re-embedding is killed: the function, the call of it, and whether it has been carried out then.
+STEPS = {
+    "in the middle of the texts": ("scrubjay.indexing.reembed.embed_memories", 2, True),
+    "before the index is built": ("scrubjay.engine.model_switch.build_beside", 1, False),
+    "before the change": ("scrubjay.engine.model_switch.write_chosen_model", 1, False),
+    "after the change": ("scrubjay.engine.model_switch.write_chosen_model", 1, True),
+}
+CHILD = """
+import asyncio, importlib, json, os, signal, sys
+from scrubjay.app import open_engine
+from scrubjay.model.caller import Caller
+from scrubjay.model.requests import ReembedRequest
+from scrubjay.settings import Settings
+settings, name, call, done = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "True"
+module, _, function = name.rpartition(".")
+module = importlib.import_module(module)
+original, calls = getattr(module, function), 0
+async def killed(*arguments, **options):
+    global calls
+    calls += 1
+    result = await original(*arguments, **options) if done or calls < call else None
+    if calls == call:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+setattr(module, function, killed)
+async def main():
+    async with open_engine(Settings(**settings)) as engine:
+        await engine.reembed(ReembedRequest(model="openai:second"), who=Caller(space="default"))
+asyncio.run(main())
+"""
+
+
+class WordServer(EmbeddingServer):
+    """Embeds texts that share words close to each other; each model has a length of its own."""
+
+    def reply_to(self, request: ReceivedRequest) -> Reply:
+        self.requests.append(request)
+        if self.script:
+            return self.script.popleft()
+        model = FakeEmbedder(dimension=DIMENSIONS[request.body["model"]])
+        vectors = asyncio.run(model.embed(request.body["input"]))
+        data = [{"index": place, "embedding": vector.tolist()} for place, vector in enumerate(vectors)]
+        return Reply(body={"data": data, "model": request.body["model"]})
+
+    def embedded_by(self, model: str) -> list[str]:
+        """Return the notes that a model was asked for."""
+        texts = [text for request in self.requests if request.body["model"] == model for text in request.body["input"]]
+        return [text for text in texts if text.startswith("note")]
+
+
+@pytest.fixture
+def server() -> Iterator[WordServer]:
+    with WordServer() as running:
+        yield running
+
+
+@pytest.fixture(params=BACKENDS)
+def settings(request: pytest.FixtureRequest, tmp_path: Path, server: WordServer) -> Iterator[Settings]:
+    with backend(request.param) as choice:
+        yield Settings(
+            home=str(tmp_path / "data"), embedder="openai", embedding_model="first", embedding_url=server.url,
+            write_rules="gate=off,conflicts=off", **choice,
+        )  # fmt: skip
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncGenerator[tuple[Engine, RecordStore, MemoryClient]]:
+    async with open_engine_and_store(settings) as (engine, store):
+        client = MemoryClient(settings=settings)
+        client._connection._service = LocalService.over(engine)  # pyright: ignore[reportAttributeAccessIssue]
+        yield engine, store, client
+
+
+async def fill(client: MemoryClient) -> None:
+    words = ("harbour", "orchard", "library", "station", "kitchen")
+    await client.remember_many(
+        [{"text": f"note {number} on the {words[number % 5]} of house {number * 7}"} for number in range(COUNT)]
+    )
+
+
+async def wait_for(model: str, models: set[str], tasks: list[asyncio.Task[None]]) -> None:
+    """Wait until a recall has used a model, or a task has failed."""
+    while model not in models and not any(task.done() for task in tasks):  # noqa: ASYNC110 - several conditions
+        await asyncio.sleep(0.01)
+
+
+async def model_of(client: MemoryClient) -> str:
+    return str((await client.status()).embedding["model"])
+
+
+async def test_recall_goes_on_during_the_change_and_nothing_is_missing_afterwards(
+    settings: Settings, server: WordServer
+) -> None:
+    async with opened(settings) as (engine, store, client):
+        await fill(client)
+        assert engine.models is not None
+        engine.models._grace = 1.0
+        models: set[str] = set()
+        is_over = asyncio.Event()
+        reports: list[tuple[int, int]] = []
+
+        def report(done: int, total: int) -> None:
+            reports.append((done, total))
+
+        async def ask() -> None:
+            number = 0
+            while not is_over.is_set():
+                number = (number + 1) % COUNT
+                recalled = await client.recall(f"house {number * 7} note {number}", limit=3)
+                assert recalled.degraded == ()
+                assert any(f"note {number} " in hit.passage for hit in recalled.hits)
+                models.add(await model_of(client))
+                await asyncio.sleep(0)
+
+        async def write() -> None:
+            number = 0
+            while not is_over.is_set():
+                number += 1
+                await client.remember(f"written meanwhile: cellar {number * 11}")
+                await asyncio.sleep(0.02)
+
+        tasks = [asyncio.create_task(ask()), asyncio.create_task(write())]
+        await wait_for("first", models, tasks)
+        done = await engine.reembed(ReembedRequest(model="openai:second"), who=WHO, progress=report)
+        await wait_for("second", models, tasks)
+        is_over.set()
+        await asyncio.gather(*tasks)
+        assert (done.model, done.previous) == ("second", "first")
+        assert reports == sorted(reports)
+        assert (await engine.embedder.profile()).dimension == DIMENSIONS["second"]
+        await engine.backfill()
+        assert await store.without_vectors("second", limit=9) == []
+        await asyncio.gather(*engine.models._retiring.values())
+        assert engine.models.former == []
+        fresh = await client.recall("cellar 22 written meanwhile", limit=3)
+        assert any("cellar 22" in hit.passage for hit in fresh.hits)
+        purged = await client.remember("the secret of the lighthouse")
+        await client.forget([purged.id])
+        await client.purge([purged.id])
+        index = (await client.status()).index
+        assert index["problem"] == ""
+        if index["kind"] == "edge":
+            folders = [folder.parent.name for folder in (settings.data / "index").rglob("gen-*")]
+            assert [name for name in folders if not name.startswith("model-")] == []
+
+    async with opened(settings) as (_, _, client):
+        assert await model_of(client) == "second"
+        assert (await client.recall("note 3 on the station of house 21")).degraded == ()
+    other = replace(settings, embedding_model="first", embedding_dimension=64)
+    async with opened(other) as (_, _, client):
+        assert await model_of(client) == "first@64"
+
+
+async def test_the_way_back_embeds_nothing_and_the_settings_decide_again(
+    settings: Settings, server: WordServer
+) -> None:
+    async with opened(settings) as (engine, store, client):
+        await fill(client)
+        await engine.reembed(ReembedRequest(model="second"), who=WHO)
+        texts = len(server.embedded_by("first"))
+        back = await engine.reembed(ReembedRequest(model="openai:first"), who=WHO)
+        assert (back.model, back.vectors) == ("first", 0)
+        assert len(server.embedded_by("first")) == texts
+        assert await read_chosen_model(store) is None
+        assert (await client.recall("note 3 on the station of house 21")).degraded == ()
+        for model, url in (("none", ""), ("minilm", "http://127.0.0.1:1/v1")):
+            with pytest.raises(InvalidInput):
+                await engine.reembed(ReembedRequest(model=model, url=url), who=WHO)
+        same = await engine.reembed(ReembedRequest(model="first"), who=WHO)
+        assert (same.previous, same.vectors) == ("first", 0)
+
+
+async def test_a_model_that_disappears_halfway_changes_nothing_and_is_not_asked_twice(
+    settings: Settings, server: WordServer
+) -> None:
+    async with opened(settings) as (engine, _, client):
+        await fill(client)
+        answered = server.reply_to
+
+        def fail_later(request: ReceivedRequest) -> Reply:
+            if request.body["model"] == "second" and len(server.embedded_by("second")) > COUNT // 2:
+                return Reply(status=401, body={"error": {"message": "no such model"}})
+            return answered(request)
+
+        server.reply_to = fail_later
+        with pytest.raises(EmbeddingUnavailable):
+            await engine.reembed(ReembedRequest(model="openai:second"), who=WHO)
+        assert await model_of(client) == "first"
+        assert (await client.recall("note 3 on the station of house 21")).degraded == ()
+        server.reply_to = answered
+        done = await engine.reembed(ReembedRequest(model="openai:second"), who=WHO)
+        # Of the first half nothing is embedded again.
+        assert 0 < done.vectors < COUNT - 60
+        assert await model_of(client) == "second"
+
+
+@pytest.mark.parametrize("settings", ["sqlite", "pgvector"], indirect=True)
+async def test_a_killed_change_leaves_a_working_memory_and_goes_on(settings: Settings, server: WordServer) -> None:
+    async with opened(settings) as (_, _, client):
+        await fill(client)
+    for step, (name, call, done) in STEPS.items():
+        child = await asyncio.to_thread(run_child, settings, name, call, done)
+        assert child == -signal.SIGKILL, step
+        async with opened(settings) as (_, _, client):
+            assert await model_of(client) == ("second" if step == "after the change" else "first"), step
+            recalled = await client.recall("station of house 21, note 3", limit=3)
+            assert (recalled.degraded, "note 3 " in recalled.hits[0].passage) == ((), True), step
+    async with opened(settings) as (_, store, _):
+        assert await store.without_vectors("second", limit=9) == []
+    assert len(server.embedded_by("second")) == COUNT
+
+
+def run_child(settings: Settings, name: str, call: int, done: bool) -> int:
+    """Re-embed in a process that is killed; return its exit status."""
+    import json
+
+    chosen = {
+        field: getattr(settings, field)
+        for field in ("home", "embedder", "embedding_model", "embedding_url", "write_rules", "database_url")
+    }
+    arguments = [sys.executable, "-c", CHILD, json.dumps(chosen), name, str(call), str(done)]
+    return subprocess.run(arguments, env=environment(settings.data), timeout=120, check=False).returncode
