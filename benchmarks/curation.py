@@ -207,8 +207,8 @@ async def consolidate(collections: Sequence[Collection]) -> Kept:
             spaces = tuple(f"benchmark-{new_id()}" for _ in collections)
             filled = FilledStore(engine=engine, collections=tuple(collections), spaces=spaces)
             await fill(filled, progress=lambda done, total: _progress(f"stored {done:,} of {total:,}"))
-            before = await _answers(filled, engine, {})
             later, runner = _later(engine, store)
+            before = await _answers(filled, later, {})
             parts: dict[str, tuple[str, ...]] = {}
             made = archived = statements = traced = 0
             for space in spaces:

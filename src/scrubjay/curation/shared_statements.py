@@ -27,6 +27,8 @@ _MAX_COMPARED = 12
 _MAX_CONTENT = 20_000
 # Statements with fewer words in common are not compared.
 _MIN_OVERLAP = 0.5
+# A statement of fewer words, such as thanks, is general without being knowledge.
+_MIN_TERMS = 4
 _ITEM = re.compile(r"\s{0,6}(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[.\]\s+)?(?=\S)")
 _SEQUENCE = re.compile(
     r"(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|after(?:wards| that)|finally|lastly|step \d+|zuerst|dann"
@@ -72,7 +74,7 @@ def find_shared(memories: Sequence[Memory]) -> Shared:
                 groups.append((text, []))
             by_key[comparison_key(text)] = place
             groups[place][1].append(memory.id)
-    shared = {text: tuple(dict.fromkeys(ids)) for text, ids in groups}
+    shared = {text: tuple(dict.fromkeys(ids)) for text, ids in groups if _is_telling(text)}
     return Shared(statements={text: ids for text, ids in shared.items() if len(ids) >= ENOUGH}, steps=steps)
 
 
@@ -120,6 +122,11 @@ def common_steps(steps: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...
         if len(candidate) >= _MIN_STEPS and len(ids) >= ENOUGH and len(candidate) > len(best[0]):
             best = (candidate, ids)
     return {_without_mark(words[key]): best[1] for key in best[0]}
+
+
+def _is_telling(text: str) -> bool:
+    """Check that a statement says something by itself: neither a question nor a few words, as in greetings."""
+    return not text.rstrip(" *_\"'").endswith(("?", "!")) and len(set(running_terms_of(text))) >= _MIN_TERMS
 
 
 def _say_the_same(text: str, other: str) -> bool:

@@ -1,7 +1,7 @@
 """Consolidation of the tags in use: which of them mean one thing, and how much order that brings."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.text.tags.matching import TagVocabulary, best_match
@@ -10,7 +10,7 @@ from scrubjay.text.tags.synonyms import Synonyms
 __all__ = ["TagCluster", "TagPlan", "plan_tags", "tag_entropy"]
 
 # A tag is compared with so many that share letters or words with it.
-_NEAREST = 12
+_NEAREST = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +58,14 @@ def plan_tags(counts: Mapping[str, int], *, synonyms: Synonyms) -> TagPlan:
     The tag in more use remains, unless the synonyms name another. A more specific tag is no variant.
     """
     ordered = sorted(counts, key=lambda tag: (-counts[tag], tag))
-    vocabulary, remaining = TagVocabulary(), dict[str, None]()
+    vocabulary, remaining = TagVocabulary(ordered), dict[str, None]()
     variants: dict[str, list[str]] = {}
     for tag in [*_primaries(ordered, synonyms), *ordered]:
         if tag in remaining:
             continue
-        target = _target(tag, vocabulary, synonyms)
+        target = _target(tag, vocabulary, remaining, synonyms)
         if target is None:
             remaining[tag] = None
-            vocabulary.follow(tuple(remaining))
         else:
             variants.setdefault(target, []).append(tag)
     clusters = tuple(TagCluster(tag=tag, variants=tuple(own)) for tag, own in variants.items())
@@ -83,11 +82,13 @@ def _primaries(tags: Sequence[str], synonyms: Synonyms) -> list[str]:
     return list(dict.fromkeys(primaries))
 
 
-def _target(tag: str, vocabulary: TagVocabulary, synonyms: Synonyms) -> str | None:
+def _target(
+    tag: str, vocabulary: TagVocabulary, remaining: Collection[str], synonyms: Synonyms
+) -> str | None:  # fmt: skip
     mapping = synonyms.primary(tag)
     if mapping is not None:
         return None if mapping.keeps_variant or mapping.primary == tag else mapping.primary
     if synonyms.knows(tag):
         return None
-    match = best_match(tag, vocabulary.nearest(tag, limit=_NEAREST))
+    match = best_match(tag, [other for other in vocabulary.nearest(tag, limit=_NEAREST) if other in remaining])
     return match.tag if match is not None and match.replaces else None
