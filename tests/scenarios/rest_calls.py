@@ -161,6 +161,17 @@ def _context(inputs: CallInputs) -> HttpRequest:
     return _send("GET", "/context", inputs, headers=headers, query=query)
 
 
+def _due(inputs: CallInputs) -> HttpRequest:
+    query = (("by", "2030-01-01T00:00:00Z"),) if inputs.every(2) else ()
+    return _send("GET", "/due", inputs, query=query)
+
+
+def _summary(inputs: CallInputs) -> HttpRequest:
+    body: Json = {"tags": [inputs.label]} if inputs.every(2) else {"since": "2000-01-01T00:00:00Z", "limit": 50}
+    headers = {"accept": "text/markdown"} if inputs.every(3) else {}
+    return _send("POST", "/summary", inputs, body, headers=headers)
+
+
 def _versions(inputs: CallInputs) -> HttpRequest:
     query: tuple[tuple[str, str], ...] = ()
     if inputs.every(2):
@@ -394,6 +405,8 @@ _ROUTES: dict[str, MakeRequest] = {
     "POST /memories/{id}/branches/{name}/merge": _on_branch("POST", "/merge"),
     "DELETE /memories/{id}/branches/{name}": _on_branch("DELETE", ""),
     "GET /context": _context,
+    "GET /due": _due,
+    "POST /summary": _summary,
     "GET /memories/{id}/related": _memory_call("GET", "related"),
     "GET /graph": _graph,
     "GET /graph/path": _path,
@@ -454,7 +467,7 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /export": _export,
     "POST /import": _import,
 }
-_READS = ("POST /memories/read", "POST /search", "POST /tags/preview")
+_READS = ("POST /memories/read", "POST /search", "POST /summary", "POST /tags/preview")
 PUBLIC = tuple(Operation(name=f"GET {path}", make=_get(path)) for path in ("/healthz", "/readyz"))
 METRICS = Operation(name="GET /metrics", make=_get("/metrics"), closed=True)
 ROUTES: tuple[Operation, ...] = (

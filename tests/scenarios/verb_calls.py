@@ -75,6 +75,11 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "resolve_conflict": {"id": inputs.ref, "strategy": "auto", "notes": words[4]},
         "graph": {"ids": [inputs.ref, inputs.other], "depth": 1 + inputs.number % 4, "limit": 50},
         "related": {"id": inputs.ref, "limit": 50},
+        "due": {"by": "2030-01-01T00:00:00Z" if inputs.every(2) else None, "limit": 50},
+        "summarize": {
+            "filter": {"tags": [inputs.label]} if inputs.every(2) else {"since": "2000-01-01T00:00:00Z"},
+            "max_tokens": _PLENTY,
+        },
         "path": {"source": inputs.ref, "target": inputs.other, "direction": ("out", "in", "both")[inputs.number % 3]},
         "create_entities": {"entities": [{"name": inputs.name, "entityType": words[4], "observations": [inputs.text]}]},
         "update_entity": {"id": inputs.ref, "changes": {"add_observations": [words[4]], "source_session": words[5]}},

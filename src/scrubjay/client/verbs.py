@@ -39,6 +39,7 @@ from scrubjay.model.relation import Network
 from scrubjay.model.results import (
     Context,
     DoctorReport,
+    DueReminders,
     History,
     Outcome,
     ReadResult,
@@ -48,6 +49,7 @@ from scrubjay.model.results import (
     Remembered,
     RememberedMany,
     Status,
+    Summary,
     Undone,
     Written,
 )
@@ -280,11 +282,32 @@ class AsyncVerbs(ABC):
 
     async def related(
         self, id: str, *, types: Sequence[str] = (), direction: Literal["out", "in", "both"] = "both", limit: int = 200,
-        as_of: Moment = None,
+        as_of: Moment = None, suggest: int = 5,
     ) -> Network:
-        """Return the memories that relations of a memory lead to."""
+        """Return the memories that relations of a memory lead to, and suggest some that are near it by meaning."""
         return await self.call(requests.RelatedRequest.of(
-            id=id, types=types, direction=direction, limit=limit, as_of=as_of,
+            id=id, types=types, direction=direction, limit=limit, as_of=as_of, suggest=suggest,
+        ))
+
+    async def due(self, *, by: Moment = None, limit: int = 20) -> DueReminders:
+        """Return the memories whose reminder is due, the latest first."""
+        return await self.call(requests.DueRequest.of(by=by, limit=limit))
+
+    async def summarize(
+        self, *, entity: str = "", kind: str = "", category: str = "", tags: Sequence[str] = (),
+        any_tags: Sequence[str] = (), project: str = "", scope: str = "",
+        tier: Literal["", "working", "episodic", "semantic", "procedural"] = "", session: str = "", agent: str = "",
+        trust: Literal["", "user", "agent", "document", "unknown"] = "", metadata: Mapping[str, Json] | None = None,
+        since: Moment = None, until: Moment = None,
+        flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
+        state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", limit: int = 12,
+        max_tokens: int = 1000,
+    ) -> Summary:
+        """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
+        return await self.call(requests.SummarizeRequest.of(
+            entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project, scope=scope,
+            tier=tier, session=session, agent=agent, trust=trust, metadata=metadata, since=since, until=until,
+            flag=flag, state=state, limit=limit, max_tokens=max_tokens,
         ))
 
     async def path(
@@ -844,10 +867,33 @@ class SyncVerbs(ABC):
 
     def related(
         self, id: str, *, types: Sequence[str] = (), direction: Literal["out", "in", "both"] = "both", limit: int = 200,
-        as_of: Moment = None,
+        as_of: Moment = None, suggest: int = 5,
     ) -> Network:
-        """Return the memories that relations of a memory lead to."""
-        return self.call(requests.RelatedRequest.of(id=id, types=types, direction=direction, limit=limit, as_of=as_of))
+        """Return the memories that relations of a memory lead to, and suggest some that are near it by meaning."""
+        return self.call(requests.RelatedRequest.of(
+            id=id, types=types, direction=direction, limit=limit, as_of=as_of, suggest=suggest,
+        ))
+
+    def due(self, *, by: Moment = None, limit: int = 20) -> DueReminders:
+        """Return the memories whose reminder is due, the latest first."""
+        return self.call(requests.DueRequest.of(by=by, limit=limit))
+
+    def summarize(
+        self, *, entity: str = "", kind: str = "", category: str = "", tags: Sequence[str] = (),
+        any_tags: Sequence[str] = (), project: str = "", scope: str = "",
+        tier: Literal["", "working", "episodic", "semantic", "procedural"] = "", session: str = "", agent: str = "",
+        trust: Literal["", "user", "agent", "document", "unknown"] = "", metadata: Mapping[str, Json] | None = None,
+        since: Moment = None, until: Moment = None,
+        flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
+        state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", limit: int = 12,
+        max_tokens: int = 1000,
+    ) -> Summary:
+        """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
+        return self.call(requests.SummarizeRequest.of(
+            entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project, scope=scope,
+            tier=tier, session=session, agent=agent, trust=trust, metadata=metadata, since=since, until=until,
+            flag=flag, state=state, limit=limit, max_tokens=max_tokens,
+        ))
 
     def path(
         self, source: str, target: str, *, types: Sequence[str] = (), direction: Literal["out", "in", "both"] = "both",

@@ -40,6 +40,7 @@ from scrubjay.model.relation import Network
 from scrubjay.model.results import (
     Context,
     DoctorReport,
+    DueReminders,
     History,
     Outcome,
     ReadResult,
@@ -49,6 +50,7 @@ from scrubjay.model.results import (
     Remembered,
     RememberedMany,
     Status,
+    Summary,
     Undone,
     Written,
 )
@@ -61,7 +63,10 @@ from scrubjay.recalling import context as session_context
 from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
+from scrubjay.recalling.near import suggest
+from scrubjay.recalling.reminders import due
 from scrubjay.recalling.render import with_relevance
+from scrubjay.recalling.summary import summarize
 from scrubjay.recalling.text_cache import TextView
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import Screening, import_lines
@@ -274,12 +279,33 @@ class Engine(EngineBase):
         )  # fmt: skip
 
     async def related(self, request: requests.RelatedRequest, *, who: Caller) -> Network:
-        """Return the memories that relations of a memory lead to."""
+        """Return the memories that relations of a memory lead to, and some that are near it by meaning."""
         graph = requests.GraphRequest(
             ids=(request.id,), types=request.types, direction=request.direction, limit=request.limit,
             as_of=request.as_of,
         )  # fmt: skip
-        return await self.graph(graph, who=who)
+        network = await self.graph(graph, who=who)
+        if not request.suggest or request.as_of is not None or not network.nodes:
+            return network
+        space, start = await space_of(self._store, request.id, spaces=who.spaces), network.nodes[0].id
+        memory = (await self._store.get(space, [start])).get(start)
+        if memory is None:
+            return network
+        suggested = await suggest(
+            memory, related=[node.id for node in network.nodes[1:]], limit=request.suggest, now=self.clock.now(),
+            store=self._store, index=self.index, embedder=self.embedder,
+        )  # fmt: skip
+        return replace(network, suggested=suggested)
+
+    async def due(self, request: requests.DueRequest, *, who: Caller) -> DueReminders:
+        """Return the memories whose reminder is due."""
+        return await due(request, space=who.space, now=self.clock.now(), store=self._store)
+
+    async def summarize(self, request: requests.SummarizeRequest, *, who: Caller) -> Summary:
+        """Summarize the memories that pass a filter."""
+        return await summarize(
+            request, space=who.space, now=self.clock.now(), store=self._store, embedder=self.embedder
+        )  # fmt: skip
 
     async def path(self, request: requests.PathRequest, *, who: Caller) -> Network:
         """Return a shortest path from one memory to another."""

@@ -20,8 +20,8 @@ INSTRUCTION_KINDS = frozenset({"instruction", "standing_instruction", "user_inst
 
 # What happened or was jotted down matters less each week: half of it is left after ten weeks.
 _PASSING = 0.01
-# What a thing is, or what was decided, holds until it changes: half of it is left after a year.
-_LASTING = 0.002
+LASTING = 0.002
+"""What a thing is, or what was decided, holds until it changes: half of it is left after a year."""
 # What the user is and wants holds until the user says otherwise, however long ago that was.
 _NONE = 0.0
 _PASSING_KINDS = (
@@ -45,7 +45,7 @@ def kind_key(kind: str) -> str:
 
 def rate_of_kind(kind: str) -> float:
     """Return the rate a day of a kind; one that is not in the table names a thing, and what a thing is lasts."""
-    return RATES.get(kind_key(kind), _LASTING)
+    return RATES.get(kind_key(kind), LASTING)
 
 
 def rate_of(memory: Memory) -> float:
@@ -71,9 +71,9 @@ def decayed(relevance: float, *, rate: float, days: float) -> float:
     return relevance * math.exp(-rate * days)
 
 
-def relevance_at(memory: Memory, now: datetime) -> float:
-    """Return the relevance of a memory at a moment, as it is shown."""
-    rate = rate_of(memory)
+def relevance_at(memory: Memory, now: datetime, *, rate: float | None = None) -> float:
+    """Return the relevance of a memory at a moment, as it is shown; `rate`, if not by its kind."""
+    rate = rate_of(memory) if rate is None else rate
     if rate == _NONE:
         return memory.relevance
     accessed = None if memory.last_accessed is None else to_micros(memory.last_accessed)

@@ -37,7 +37,7 @@ class Weights:
     tag: float = _weight(1.5, "Times a word of the question that is a tag in the space.")
     alias: float = _weight(0.7, "A word of an alias of a subject that the question names.")
     relevance: float = _weight(
-        0.5, "Subtracted as relevance falls from 1 to 0; relevance halves in a year unless confirmed."
+        0.5, "Subtracted as relevance falls from 1 to 0, as it does with time; its rate depends on the kind."
     )
     recency: float = _weight(0.3, "A turn of a conversation of this moment; half as much after a month.")
     current: float = _weight(2.0, "The same for a statement, which may have taken the place of an older one.")

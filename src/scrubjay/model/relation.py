@@ -42,12 +42,25 @@ class NetworkNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A memory that is near another one by its meaning, and that no relation connects to it yet."""
+
+    id: str
+    name: str
+    title: str
+    kind: str
+    similarity: float
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """Memories and the relations between them. `truncated`: the limit cut off more of them.
 
-    The nodes of a path are in its order; without a path there are no nodes.
+    The nodes of a path are in its order; without a path there are no nodes. `suggested` are not related yet.
     """
 
     nodes: tuple[NetworkNode, ...]
     edges: tuple[Relation, ...]
     truncated: bool = False
+    suggested: tuple[Suggestion, ...] = ()

@@ -183,6 +183,51 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reminder:
+    """A memory with a reminder, shortened."""
+
+    id: str
+    name: str
+    kind: str
+    text: str
+    remind_at: datetime
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueReminders:
+    """The result of `due`; `more` counts those that the limit leaves out."""
+
+    reminders: tuple[Reminder, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryStatement:
+    """A statement of a summary, as its memory says it, with its date and its source."""
+
+    id: str
+    name: str
+    text: str
+    date: datetime
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The result of `summarize`: statements, oldest first, of so many memories; `text` is all of it as Markdown.
+
+    `more`: there are older memories than were read.
+    """
+
+    statements: tuple[SummaryStatement, ...]
+    memories: int = 0
+    more: bool = False
+    text: str = ""
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
     """A reference without a memory, and similar ones; `why` if the memory exists and cannot be read."""
 

@@ -103,7 +103,11 @@ _ALL = (
     _writes(requests.UndoRequest, command="undo", route="POST /undo"),
     _reads(requests.OutcomeRequest),
     _reads(requests.GraphRequest, command="graph", route="GET /graph"),
-    _reads(requests.RelatedRequest, command="related", route="GET /memories/{id}/related"),
+    _reads(
+        requests.RelatedRequest, command="related", route="GET /memories/{id}/related", tools=("curation.related",),
+    ),
+    _reads(requests.DueRequest, command="due", route="GET /due", tools=("curation.due",)),
+    _reads(requests.SummarizeRequest, command="summarize", route="POST /summary", tools=("curation.summarize",)),
     _reads(requests.PathRequest, command="path", route="GET /graph/path"),
     _reads(requests.ConflictsRequest, command="conflicts list", route="GET /conflicts"),
     _reads(requests.ProbeConflictsRequest),

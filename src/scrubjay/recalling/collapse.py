@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from scrubjay.lookup.references import TolerantReader
+from scrubjay.model.decay import LASTING, relevance_at
 from scrubjay.model.labels import source_at
 from scrubjay.model.memory import Memory, Source, Trust
 from scrubjay.model.query import Filter, facets_of
@@ -129,9 +130,23 @@ async def _keep_order(ranked: Sequence[RankedMemory]) -> Arranged:
     return Arranged(shown=list(ranked))
 
 
+def _by_relevance(ranked: Iterable[RankedMemory], request: PageRequest) -> list[RankedMemory]:
+    """Return the memories, best first, with the difference that the kinds of memories make to their relevance."""
+    weight = request.weights.relevance
+    rescored: list[RankedMemory] = []
+    for match in ranked:
+        memory, best = match.memory, match.best
+        difference = relevance_at(memory, request.now) - relevance_at(memory, request.now, rate=LASTING)
+        # What was not scored, such as a list of the latest, has no standing.
+        added = weight * difference if best.standing else 0.0
+        best = best._replace(score=best.score + added, standing=best.standing + added)
+        rescored.append(replace(match, best=best) if added else match)
+    return sorted(rescored, key=lambda match: -match.best.score)
+
+
 def _by_project(ranked: Iterable[RankedMemory], request: PageRequest) -> list[RankedMemory]:
-    """Return the memories, best first, with what their projects add to their scores."""
-    matches = list(ranked)
+    """Return the memories, best first, with what their kinds and their projects add to their scores."""
+    matches = _by_relevance(ranked, request)
     scores = request.projects.scores([match.memory for match in matches], request.weights)
     if not any(scores.values()):
         return matches

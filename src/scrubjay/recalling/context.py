@@ -10,7 +10,7 @@ from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.decay import INSTRUCTION_KINDS, PROFILE_KINDS, kind_key
 from scrubjay.model.memory import Flag, Memory, Trust
-from scrubjay.model.query import Filter, facet, month_of
+from scrubjay.model.query import Filter, facet
 from scrubjay.model.requests import ContextRequest
 from scrubjay.model.results import Context
 from scrubjay.ports import RecordStore
@@ -27,6 +27,7 @@ from scrubjay.recalling.context_text import (
     reminders_section,
     sessions_of,
 )
+from scrubjay.recalling.reminders import due_memories
 from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.standing import is_decision, is_preference
 
@@ -41,8 +42,6 @@ _MAX_RECENT = 60
 _FIRST_PAGE, _LARGEST_PAGE = 64, 512
 # A long current session may have written all of the latest memories: look through so many for another one.
 _MAX_SCANNED = 320
-_MAX_REMINDERS_PER_MONTH = 50_000
-_MAX_MONTHS = 1_200
 
 
 async def context(
@@ -141,16 +140,7 @@ class _ContextSource:
 
     async def due(self) -> list[Memory]:
         """Return the memories whose reminder is due, the latest first."""
-        store, this_month = self._reader.store, month_of(self._now)
-        months = await store.labels(self._reader.space, "remind", prefix="", limit=_MAX_MONTHS)
-        due: list[Memory] = []
-        for month in reversed([month for month in months if month <= this_month]):
-            # To the end of the month, since due reminders may be listed after later ones.
-            async for memories in self._pages(Filter(remind=month), limit=_MAX_REMINDERS_PER_MONTH):
-                due += [memory for memory in memories if memory.remind_at is not None and memory.remind_at <= self._now]
-            if len(due) >= _MAX_DUE:
-                break
-        due.sort(key=lambda memory: (memory.remind_at or self._now, memory.id), reverse=True)
+        due = await due_memories(self._reader, by=self._now, enough=_MAX_DUE, select=self._filter)
         if len(due) > _MAX_DUE:
             self._notes.append(f"{len(due) - _MAX_DUE:,} earlier due reminders: settle some of these first")
         return due[:_MAX_DUE]

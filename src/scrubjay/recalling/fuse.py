@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.model.decay import LASTING, decayed, unconfirmed_days
 from scrubjay.model.memory import Tier
 from scrubjay.model.passage import SPOKEN, StoredPassage
 from scrubjay.model.ranking import Ranking, Weights
@@ -32,8 +33,8 @@ _MIN_COSINE = 0.05
 _DAY_MICROS = 86_400_000_000
 # After so many days from a named date its weight has fallen by e: people remember dates roughly, and tell things later.
 _DATE_FADING_DAYS = 7.0
-# The half-lives of recency and of relevance.
-_RECENCY_DAYS, _RELEVANCE_DAYS = 30.0, 365.0
+_RECENCY_DAYS = 30.0
+"""The half-life of recency."""
 _MAX_LOG_ACCESSES = 5.0
 _ENDS_WITH_QUESTION = 2
 _SETTLED_TIERS = (tuple(Tier).index(Tier.SEMANTIC), tuple(Tier).index(Tier.PROCEDURAL))
@@ -248,13 +249,20 @@ def _are_spoken(passages: Sequence[StoredPassage]) -> NDArray[np.bool_]:
 
 
 def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: Weights, *, dated: bool) -> Floats:
-    """Score relevance, age, reads and tier; the newest statement answers, but not a question that names a date."""
+    """Score relevance, age, reads and tier; the newest statement answers, but not a question that names a date.
+
+    A passage does not know the kind of its memory: all decay as facts do, and `collapse` puts that right.
+    """
     moment = to_micros(now)
     current = weights.recency if dated else weights.current
     ages = [moment - passage.date for passage in passages]
-    unconfirmed = [moment - (passage.confirmed or passage.date) for passage in passages]
-    relevance = np.clip([passage.relevance for passage in passages], 0.0, 1.0)
-    relevance = relevance * _decay(unconfirmed, half_life=_RELEVANCE_DAYS)
+    relevance = np.array([
+        decayed(
+            passage.relevance, rate=LASTING,
+            days=unconfirmed_days(confirmed=passage.confirmed or passage.date, accessed=None, now=moment),
+        )
+        for passage in passages
+    ])  # fmt: skip
     accesses = np.log1p([passage.accesses for passage in passages])
     is_settled = np.array([passage.tier in _SETTLED_TIERS for passage in passages])
     return (

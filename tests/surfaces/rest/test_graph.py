@@ -29,7 +29,7 @@ async def test_a_path_between_two_memories(graph_client: CheckedClient) -> None:
     results = await graph_client.get("/graph/path", params={"from": "ada", "to": "oslo"})
     assert [node["name"] for node in results["nodes"]] == ["ada", "acme", "oslo"]
     none = await graph_client.get("/graph/path", params={"from": "oslo", "to": "ada", "direction": "out"})
-    assert none == {"nodes": [], "edges": [], "truncated": False}
+    assert none == {"nodes": [], "edges": [], "truncated": False, "suggested": []}
 
 
 async def test_invalid_requests_are_refused(graph_client: CheckedClient) -> None:

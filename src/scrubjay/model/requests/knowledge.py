@@ -1,7 +1,8 @@
 """The verbs of the graph, of conflicts, and of conversations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Literal
 
 from scrubjay.model.arguments import Arg, Request
@@ -9,15 +10,16 @@ from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
-from scrubjay.model.query import LABEL
+from scrubjay.model.query import LABEL, Filter
 from scrubjay.model.relation import Network
 from scrubjay.model.requests.memories import AsOf, IdempotencyKey, Project, Ref, Refs, RememberRequest
-from scrubjay.model.results import Context
+from scrubjay.model.results import Context, DueReminders, Summary
 
 __all__ = [
     "ConflictsRequest",
     "ContextRequest",
     "CreateEntitiesRequest",
+    "DueRequest",
     "DuplicatesRequest",
     "ExtractRequest",
     "GetMemoryStatusRequest",
@@ -29,6 +31,7 @@ __all__ = [
     "ScanConflictsRequest",
     "ScanLaterRequest",
     "SearchNodesRequest",
+    "SummarizeRequest",
     "UpdateEntityRequest",
 ]
 
@@ -57,13 +60,38 @@ class GraphRequest(Request[Network]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedRequest(Request[Network]):
-    """Return the memories that relations of a memory lead to."""
+    """Return the memories that relations of a memory lead to, and suggest some that are near it by meaning."""
 
     id: Ref
     types: Types = ()
     direction: Direction = "both"
     limit: MaxMemories = 200
     as_of: AsOf = None
+    suggest: Annotated[
+        int,
+        Arg("Suggest so many memories that are near it by meaning and not related yet.", minimum=0, maximum=100),
+    ] = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueRequest(Request[DueReminders]):
+    """Return the memories whose reminder is due, the latest first."""
+
+    by: Annotated[
+        datetime | None, Arg("Due by this time. Default: now.", example="2026-05-31T14:00:00Z", metavar="TIME")
+    ] = None
+    limit: Annotated[int, Arg("Maximum number of memories.", maximum=1_000, flags="--limit -n")] = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarizeRequest(Request[Summary]):
+    """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
+
+    filter: Annotated[Filter, Arg("Conditions on the memories; at least one.", flat=True)] = field(
+        default_factory=Filter
+    )
+    limit: Annotated[int, Arg("Maximum number of statements.", maximum=100, flags="--limit -n")] = 12
+    max_tokens: Annotated[int, Arg("Token budget of the result.")] = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

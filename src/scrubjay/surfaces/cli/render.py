@@ -14,6 +14,7 @@ from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
 from scrubjay.model.results import (
     Context,
     DoctorReport,
+    DueReminders,
     History,
     Hit,
     Missing,
@@ -24,6 +25,7 @@ from scrubjay.model.results import (
     Remembered,
     Similar,
     Status,
+    Summary,
     Undone,
     Written,
 )
@@ -190,6 +192,22 @@ def _show_context(result: Context) -> None:
     say(result.text or "\n".join(result.left_out))
 
 
+def _show_due(result: DueReminders) -> None:
+    for reminder in result.reminders:
+        whose = f" ({reminder.mark})" if reminder.mark else ""
+        say(f"{reminder.remind_at.date().isoformat()}  {reminder.name}{whose}: {reminder.text}")
+    if result.more:
+        say(_MORE)
+    if not result.reminders:
+        say("no reminder is due")
+
+
+def _show_summary(result: Summary) -> None:
+    say(result.text or "there is nothing to summarize")
+    if result.more:
+        say(f"of the latest {result.memories:,} memories: there are more")
+
+
 def _show_undone(result: Undone) -> None:
     for written in result.done:
         say(f"undone {written.name} ({written.id}), now version {written.version}{_of_branch(written)}")
@@ -315,6 +333,11 @@ def _show_tree(tree: RelationTree) -> None:
         say("nothing is related to it")
     if tree.truncated:
         say(_MORE)
+    if tree.suggested:
+        say("near it by meaning, and not related:")
+    for suggestion in tree.suggested:
+        title = f" {suggestion.title}" if suggestion.title else ""
+        say(f"  {suggestion.similarity:.2f}  {suggestion.name}  ({suggestion.kind}){title}")
 
 
 def _build_branches(network: Network) -> tuple[dict[str, list[_Branch]], list[Relation]]:
@@ -381,6 +404,8 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Branches, show_branches),
     (BranchMerged, _show_branch_merge),
     (Context, _show_context),
+    (DueReminders, _show_due),
+    (Summary, _show_summary),
     (Extracted, _show_extracted),
     (Undone, _show_undone),
     (Status, _show_status),

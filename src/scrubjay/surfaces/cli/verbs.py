@@ -109,6 +109,15 @@ plain(
     It contains the user's profile, pinned memories, due reminders, contradictions, and the last session.
     """,
 )
+plain(app, requests.DueRequest, "List the memories whose reminder is due.")
+plain(
+    app,
+    requests.SummarizeRequest,
+    """Summarize a tag, an entity, a project or a period.
+
+    The summary consists of their central statements, each with its date and its memory, the oldest first.
+    """,
+)
 plain(app, requests.StatusRequest, "Show health, sizes, backends and degraded parts.")
 plain(
     app,
@@ -206,14 +215,24 @@ plain(app, requests.DropBranchRequest, "Move a branch to the trash; main does no
 
 
 def _tree(network: Network) -> RelationTree:
-    return RelationTree(nodes=network.nodes, edges=network.edges, truncated=network.truncated)
+    return RelationTree(
+        nodes=network.nodes, edges=network.edges, truncated=network.truncated, suggested=network.suggested
+    )
 
 
 def _path(network: Network) -> RelationPath:
     return RelationPath(nodes=network.nodes, edges=network.edges, truncated=network.truncated)
 
 
-plain(app, requests.RelatedRequest, "List the memories related to a memory, the strongest first.", shown=_tree)
+plain(
+    app,
+    requests.RelatedRequest,
+    """List the memories related to a memory, the strongest first.
+
+    Below them come memories that are near it by meaning; `relate` relates them.
+    """,
+    shown=_tree,
+)
 plain(
     app,
     requests.GraphRequest,

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import Depends, Header, Response
 
 from scrubjay.model.fact import Extracted
-from scrubjay.model.requests import ContextRequest, ExtractRequest, RecallRequest
-from scrubjay.model.results import Context, Recalled
+from scrubjay.model.requests import ContextRequest, DueRequest, ExtractRequest, RecallRequest, SummarizeRequest
+from scrubjay.model.results import Context, DueReminders, Recalled, Summary
 from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, WriteContext
 from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
 from scrubjay.surfaces.rest.route import MARKDOWN, json_response, router
@@ -46,6 +46,32 @@ async def context(
     The response is JSON, or Markdown with `Accept: text/markdown`.
     """
     result = await context.call(ContextRequest.of(**query))
+    if MARKDOWN in accept.lower():
+        return Response(result.text, headers={"vary": "accept"}, media_type=MARKDOWN)
+    return json_response(result, headers={"vary": "accept"})
+
+
+@context_routes.get("/due", summary="List due reminders", responses=response_schema(DueReminders))
+async def due(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(DueRequest))]) -> Response:
+    """List the memories whose reminder is due, the latest first; another `remind_at` settles one."""
+    return json_response(await context.call(DueRequest.of(**query)))
+
+
+@context_routes.post(
+    "/summary",
+    summary="Summarize memories",
+    responses=response_schema(Summary, other_types=(MARKDOWN,)),
+)
+async def summarize(
+    body: Annotated[Fields, body_of(SummarizeRequest)],
+    context: OneSpaceContext,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Response:
+    """Return the central statements of the memories of a tag, an entity, a project or a period, oldest first.
+
+    The response is JSON, or Markdown with `Accept: text/markdown`.
+    """
+    result = await context.call(SummarizeRequest.of(**body))
     if MARKDOWN in accept.lower():
         return Response(result.text, headers={"vary": "accept"}, media_type=MARKDOWN)
     return json_response(result, headers={"vary": "accept"})

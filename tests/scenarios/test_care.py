@@ -1,4 +1,4 @@
-"""The relevance of memories over a year: it falls by kind, and a confirmation, a read and an update change that."""
+"""Memories over a year: their relevance and its confirmation, due reminders, suggestions, and summaries."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from scrubjay.app.indexes import make_index
 from scrubjay.app.stores import open_store
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
-from scrubjay.errors import WrongState
+from scrubjay.errors import InvalidInput, WrongState
 from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
 from scrubjay.recalling.access_log import AccessLog
@@ -160,3 +160,70 @@ async def test_after_an_update_the_newer_entity_comes_first_for_every_question(
     assert (await places("Where does Ann live?"))[0] == "old harbour"
     confirmed = await tools["memory_confirm"].call(context, {"entity_name": "old harbour"})
     assert (confirmed.structured["success"], confirmed.structured["relevance_score"]) == (True, 1.0)
+
+
+async def test_reminders_are_listed_when_they_are_due(memory: MemoryClient, clock: FakeClock) -> None:
+    for days in (1, 40, 400):
+        at = clock.now() + timedelta(days=days)
+        await memory.remember(f"Renew number {days}", name=f"renew-{days}", remind_at=at, intent="new")
+    assert (await memory.due()).reminders == ()
+    soon = await memory.due(by=clock.now() + timedelta(days=100), limit=1)
+    assert ([reminder.name for reminder in soon.reminders], soon.more) == (["renew-40"], 0)
+    clock.advance(timedelta(days=500))
+    listed = await memory.due()
+    assert [reminder.text for reminder in listed.reminders] == [f"Renew number {days}" for days in (400, 40, 1)]
+    await memory.revise("renew-400", remind_at=None)
+    await memory.forget("renew-40")
+    assert [reminder.name for reminder in (await memory.due()).reminders] == ["renew-1"]
+
+
+async def test_what_is_near_is_suggested_until_it_is_related(memory: MemoryClient) -> None:
+    await memory.remember("The red boat sails to the island", name="boat", intent="new")
+    await memory.remember("The red boat sails to the island at noon", name="noon", intent="new", kind="plan")
+    await memory.remember("Red boat sails: the island", name="poster", intent="new")
+    await memory.remember("Compilers fold constants early", name="compiler", intent="new")
+    network = await memory.related("boat")
+    assert ([node.name for node in network.nodes], network.edges) == (["boat"], ())
+    near = [suggestion.name for suggestion in network.suggested]
+    assert set(near) == {"noon", "poster"}
+    assert all(0 < suggestion.similarity <= 1 for suggestion in network.suggested)
+    await memory.relate("boat", "noon")
+    assert [suggestion.name for suggestion in (await memory.related("boat")).suggested] == ["poster"]
+    assert (await memory.related("boat", suggest=0)).suggested == ()
+
+
+async def test_a_summary_quotes_the_central_statements_with_dates_and_sources(
+    memory: MemoryClient, clock: FakeClock
+) -> None:
+    start = clock.now()
+    for number in range(6):
+        await memory.remember(
+            f"The red boat sails to the island on trip {number}", name=f"trip-{number}", intent="new", tags=["boats"],
+            project="sea" if number % 2 else "", source={"trust": "document"} if number == 5 else {"trust": "user"},
+        )  # fmt: skip
+        clock.advance(timedelta(days=1))
+    await memory.remember("The harbour fee is nine euros", name="fee", intent="new", tags=["boats"], kind="fact")
+    await memory.remember("Nothing of this is about the sea", name="other", intent="new")
+    await memory.remember("The red boat was sold", name="gone", intent="new", tags=["boats"])
+    await memory.forget("gone")
+    summary = await memory.summarize(tags=["boats"], limit=3)
+    assert (summary.memories, len(summary.statements), summary.more) == (7, 3, False)
+    names = [statement.name for statement in summary.statements]
+    assert not {"other", "gone"} & {*names}
+    # It quotes: each statement is a text of its memory, in the order of time.
+    for statement in summary.statements:
+        assert statement.text == (await memory.read(statement.id)).memories[0].content
+        assert f"{statement.date.date().isoformat()} {statement.text}" in summary.text
+    assert [statement.date for statement in summary.statements] == sorted(
+        statement.date for statement in summary.statements
+    )
+    # What differs from the rest is not drowned by it.
+    assert "fee" in [statement.name for statement in (await memory.summarize(tags=["boats"], limit=4)).statements]
+    trips = await memory.summarize(project="sea", until=start + timedelta(days=4))
+    assert [statement.name for statement in trips.statements] == ["trip-1", "trip-3"]
+    marked = await memory.summarize(project="sea", since=start + timedelta(days=5))
+    assert [statement.mark for statement in marked.statements] == ["document"]
+    assert len((await memory.summarize(tags=["boats"], max_tokens=1)).statements) == 1
+    assert (await memory.summarize(tags=["nothing"])).statements == ()
+    with pytest.raises(InvalidInput):
+        await memory.summarize()
