@@ -12,7 +12,7 @@ from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.errors import DiskFull, InvalidInput, NotFound, WrongState
 from scrubjay.model.curation import RunState
 from scrubjay.model.memory import Memory, Tier
-from scrubjay.model.requests import Edit, RecallRequest, StatusRequest
+from scrubjay.model.requests import Edit, ForgetRequest, PurgeRequest, RecallRequest, StatusRequest
 from tests.backends import backend
 from tests.curated import OWNER, STORES, CuratedMemory, open_curated
 from tests.fakes.build import a_commit, a_rewrite, revised
@@ -277,3 +277,16 @@ def test_spaces_start_at_different_times() -> None:
     assert len(waits) == 50
     assert min(waits) >= DAY
     assert max(waits) <= DAY * 1.1
+
+
+async def test_a_purge_leaves_no_label_in_plans_and_reports(memory: CuratedMemory) -> None:
+    stored = [await memory.keep(f"note {number}", days=40) for number in range(2)]
+    report = await memory.curate("tiers")
+    await memory.engine.forget(ForgetRequest.of(ids=[stored[0].id]), who=OWNER)
+    await memory.engine.purge(PurgeRequest.of(ids=[stored[0].id]), who=OWNER)
+    (after,) = await memory.reports()
+    purged = next(change for change in after.changes if change.ids == (stored[0].id,))
+    assert (purged.names, purged.before, purged.after, purged.outcome) == (("",), "", "", "done")
+    assert [change for change in after.changes if change is not purged] == [
+        change for change in report.changes if change.ids == (stored[1].id,)
+    ]

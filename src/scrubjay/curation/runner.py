@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -36,6 +37,7 @@ _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 # A memory has been created, changed by curation and changed back.
 _UNDONE_VERSION = 3
 DONE = "done"
+PURGE = "purge"
 STALE = "it has changed since the plan"
 
 
@@ -66,6 +68,7 @@ class CurationRunner:
         self.active_requests: Callable[[], int] = lambda: 0
         self._own_requests = 0
         self._scheduled_at: datetime | None = None
+        self._executing: set[str] = set()
 
     async def curate(self, request: CurateRequest, *, who: Caller, progress: Progress | None = None) -> CurationReport:
         """Run jobs on a space, or only plan them."""
@@ -103,6 +106,11 @@ class CurationRunner:
     async def mark_undone(self, run: str, *, space: str) -> None:
         """Note that a run was taken back, if it is one of curation."""
         await self._runs(space).mark_undone(run)
+
+    async def forget(self, ids: AbstractSet[str], *, space: str, run: str) -> None:
+        """Keep no labels of purged memories in plans and reports; those of a run here are dealt with at its end."""
+        if run not in self._executing:
+            await self._runs(space).forget(ids)
 
     async def run_due(self) -> int:
         """Do the runs that are due, in all spaces, also what fell due while no daemon ran; return their number."""
@@ -206,18 +214,28 @@ class CurationRunner:
             context = await self._context(
                 work.run.space, work.run.id, pause=lambda: self._pause(work)
             )  # fmt: skip
+            self._executing.add(work.run.id)
             while work.run.job < len(work.run.jobs):
                 await self._run_job(work, context)
+            await self._forget_purged(work.run)
             await self._save(work, state=RunState.DONE, ended_at=self._clock.now())
             await self._runs(work.run.space).drop_old()
         except (_Interrupted, StaleVersion):
             if not work.is_scheduled:
                 raise _already_running(work.record) from None
         finally:
+            self._executing.discard(work.run.id)
             # If that fails too, the lease ends by itself, and the first error says more.
             with suppress(StaleVersion, StoreError):
                 await self._release(work)
         return work.run
+
+    async def _forget_purged(self, run: CurationRun) -> None:
+        """Keep no labels of the memories that a run has purged."""
+        if any(PURGE in steps for steps in run.counts.values()):
+            logged = await self._store.run(run.space, run.id)
+            purged = {change.memory_id for change in logged.changes if change.action is Action.PURGED} if logged else ()
+            await self._runs(run.space).forget({*purged})
 
     async def _run_job(self, work: _Work, context: CurationContext) -> None:
         """Plan and apply the current job of a run; a job that fails does not stop the others."""
@@ -295,7 +313,9 @@ class CurationRunner:
                 outcomes += await self._apply_chunk(job, chunk, context, committed=committed)
                 self._report(work, done=len(outcomes))
                 await context.pause()
-            await runs.put_page(work.run, number, replace(page, outcomes=tuple(outcomes)))
+            # A purge may have changed it meanwhile.
+            applied = await runs.get_page(work.run, number)
+            await runs.put_page(work.run, number, replace(applied, outcomes=tuple(outcomes)))
             run = work.run
             for change, outcome in zip(page.changes, outcomes, strict=True):
                 run = run.count(job.name, change.step) if outcome == DONE else replace(run, skipped=run.skipped + 1)

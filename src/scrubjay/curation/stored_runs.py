@@ -1,6 +1,7 @@
 """Stored runs of curation: each is a document, and its plan is a series of documents with a page of changes each."""
 
 from collections.abc import AsyncIterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -55,9 +56,12 @@ class StoredRuns:
 
     async def put_page(self, run: CurationRun, number: int, page: PlanPage) -> None:
         """Store a page of the plan of the current job."""
+        await self._put_page(_key(run, number), page)
+
+    async def _put_page(self, key: str, page: PlanPage) -> None:
         value: dict[str, Json] = {"changes": [change.as_json for change in page.changes], "outcomes": [*page.outcomes]}
         document = Document(
-            space=self.space, collection=_PLANS, key=_key(run, number), value=value, version=page.version or 1,
+            space=self.space, collection=_PLANS, key=key, value=value, version=page.version or 1,
             at=self.clock.now(),
         )  # fmt: skip
         await self.store.put_document(document, base=page.version or None)
@@ -71,6 +75,14 @@ class StoredRuns:
         for document in (await self.store.latest_documents(self.space, RUNS, limit=_LISTED))[_KEPT_RUNS:]:
             await self._delete_pages(f"{document.key}.")
             await self.store.delete_document(self.space, RUNS, document.key)
+
+    async def forget(self, ids: AbstractSet[str]) -> None:
+        """Keep nothing of purged memories in plans and reports but their ids: a label may say as much as a text."""
+        async for document in self._documents(""):
+            page = _page(document)
+            if any(not ids.isdisjoint(change.ids) for change in page.changes):
+                changes = [change if ids.isdisjoint(change.ids) else _without_labels(change) for change in page.changes]
+                await self._put_page(document.key, replace(page, changes=tuple(changes)))
 
     async def mark_undone(self, run: str) -> None:
         """Note that a run was taken back."""
@@ -139,6 +151,10 @@ class StoredRuns:
 def new_run(run: str, *, space: str, jobs: Sequence[str], at: datetime) -> CurationRun:
     """Return a run that has not begun."""
     return CurationRun(id=run, space=space, jobs=tuple(jobs), started_at=at)
+
+
+def _without_labels(change: PlannedChange) -> PlannedChange:
+    return replace(change, before="", after="", why="a memory of it was purged", details={})
 
 
 def _key(run: CurationRun, number: int) -> str:

@@ -1,6 +1,7 @@
 """What an engine works with: its store, its index and its job runner, and what its verbs make of them."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -140,6 +141,10 @@ class Curator(Protocol):
 
     async def mark_undone(self, run: str, *, space: str) -> None:
         """Note that a run was taken back, if it is one of curation."""
+        ...
+
+    async def forget(self, ids: AbstractSet[str], *, space: str, run: str) -> None:
+        """Keep no labels of purged memories in plans and reports."""
         ...
 
 

@@ -179,6 +179,8 @@ class Engine(EngineBase):
         if result.done and not result.dry_run:
             self.answers.clear()
             await self.index.after_purge()
+            if self.curator is not None:
+                await self.curator.forget({memory.id for memory in result.done}, space=who.space, run=who.run)
         return result
 
     async def relate(self, request: requests.RelateRequest, *, who: Caller) -> Related:
