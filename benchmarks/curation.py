@@ -143,8 +143,8 @@ def main() -> None:
         checks += _print_scale(scale)
     if len(scales) > 1:
         first, last = scales[0], scales[-1]
-        growth = np.log(last.total / first.total) / np.log(last.memories / first.memories)
-        checks.append(at_most("growth of the time, as a power of the size", float(growth), 1.9, ""))
+        growth = np.log(last.cpu_seconds / first.cpu_seconds) / np.log(last.memories / first.memories)
+        checks.append(at_most("growth of the CPU time, as a power of the size", float(growth), 1.9, ""))
     if options.locomo is not None:
         checks += _print_kept(asyncio.run(consolidate(load_locomo(options.locomo))))
     for text, is_met in checks:
