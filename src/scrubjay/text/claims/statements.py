@@ -156,7 +156,7 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
                 block = []
             continue
         is_prose = line[0].isalpha()
-        if not is_prose and _RULE.fullmatch(line):
+        if not is_prose and "---" in line and _RULE.fullmatch(line):
             if block:
                 yield block
             block = []
@@ -169,7 +169,7 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
         else:
             whole = _holds_fence(line) if is_prose else _makes_whole(line)
         block.append(line)
-        opened = None if is_prose else _FENCE.match(line)
+        opened = _FENCE.match(line) if not is_prose and _holds_fence(line) else None
         fence = opened[1] if opened else ""
     if block:
         yield block
@@ -193,7 +193,7 @@ def _open_fence(lines: Iterable[str]) -> str:
 def _starts_block(line: str, block: list[str], *, whole: bool) -> bool:
     if _leads(block[-1]):
         return False
-    starts = bool(_FENCE.match(line) or _HEADING.match(line))
+    starts = (_holds_fence(line) and bool(_FENCE.match(line))) or ("#" in line and bool(_HEADING.match(line)))
     return starts or (bool(_ITEM.match(line)) and not _ITEM.match(block[0]) and not whole)
 
 
