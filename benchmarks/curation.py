@@ -18,9 +18,9 @@ import numpy as np
 
 from benchmarks.filling import open_store_with
 from benchmarks.invented import invented_question, invented_sentence
-from benchmarks.recall_data import Collection, LabelledQuestion, Turn
+from benchmarks.recall_data import Collection
 from benchmarks.recall_locomo import load_locomo
-from benchmarks.recall_metrics import DEPTH, Answer, answer_of, quality
+from benchmarks.recall_metrics import DEPTH, Answer, quality
 from benchmarks.recall_store import DatasetEmbedder, FilledStore, fill
 from benchmarks.tables import Check, at_most
 from benchmarks.timing import Spread, resident_mb, spread
@@ -283,22 +283,21 @@ async def _ask_until_done(engine: Engine, questions: Sequence[str], runner: Cura
 
 
 async def _answers(filled: FilledStore, engine: Engine, parts: dict[str, tuple[str, ...]]) -> list[Answer]:
-    """Answer every question; a memory that was made of others counts as these."""
+    """Answer every question; a hit that was made of several turns counts for each of them, at its rank."""
     answers: list[Answer] = []
     for space, collection in zip(filled.spaces, filled.collections, strict=True):
         for question in collection.questions:
-            turns = await _turns(filled, engine, space, question, parts)
-            answers.append(answer_of(question.category, [turn.id for turn in turns], gold=question.gold))
+            request = RecallRequest(query=question.text, limit=DEPTH, max_tokens=1_000_000, today=question.today)
+            hits = (await engine.recall(request, who=Caller(space=space, agent="benchmark"))).hits
+            first: dict[str, int] = {}
+            for rank, hit in enumerate(hits, 1):
+                for memory_id in (hit.id, *parts.get(hit.id, ())):
+                    turn = filled.turns.get(memory_id)
+                    if turn is not None and turn.id in question.gold:
+                        first.setdefault(turn.id, rank)
+            ranks = tuple(sorted(first.values()))
+            answers.append(Answer(category=question.category, relevant=len(question.gold), ranks=ranks))
     return answers
-
-
-async def _turns(
-    filled: FilledStore, engine: Engine, space: str, question: LabelledQuestion, parts: dict[str, tuple[str, ...]]
-) -> list[Turn]:
-    request = RecallRequest(query=question.text, limit=DEPTH, max_tokens=1_000_000, today=question.today)
-    hits = (await engine.recall(request, who=Caller(space=space, agent="benchmark"))).hits
-    ids = [memory_id for hit in hits for memory_id in (hit.id, *parts.get(hit.id, ()))]
-    return [filled.turns[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in filled.turns]
 
 
 async def _all_memories(space: str, store: RecordStore) -> dict[str, Memory]:
