@@ -250,6 +250,7 @@ _DESCRIPTIONS: Mapping[str, str] = {
     "CurationReport.problems": "The jobs that failed, and why.",
     "CurationReport.skipped": "The number of changes that were left out, because a memory has changed since the plan.",
     "CurationReport.started_at": "When the run began.",
+    "Summary.statements": "The central statements, oldest first.",
     "Curations.curations": "The runs, the newest first.",
     "CurrentDate.date": "The date in the format that was asked for.",
     "Hit.weak": "Whether it hardly answers: it is shown because nothing else is relevant.",

@@ -36,7 +36,11 @@ async def test_listing_core_costs_little(settings: Settings) -> None:
 @pytest.mark.parametrize("era", ERAS)
 async def test_every_tool_declares_its_input_output_and_effects(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era) as client:
-        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        page = await client.list_tools()
+        listed = {tool.name: tool for tool in page.tools}
+        while page.next_cursor:
+            page = await client.list_tools(cursor=page.next_cursor)
+            listed |= {tool.name: tool for tool in page.tools}
     for tool in {tool.name: tool for tools in TOOLSETS.values() for tool in tools}.values():
         description = listed[tool.name]
         assert description.annotations is not None
