@@ -25,18 +25,21 @@ from benchmarks.recall_store import DatasetEmbedder, FilledStore, fill
 from benchmarks.tables import Check, at_most
 from benchmarks.timing import Spread, resident_mb, spread
 from scrubjay.app import make_embedder
+from scrubjay.app.indexes import make_index
 from scrubjay.client import MemoryClient
 from scrubjay.curation.consolidate import SOURCE
 from scrubjay.curation.registry import JOBS
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.curation.shared_statements import claims_of_memory, is_covered
 from scrubjay.engine import Engine
+from scrubjay.engine.model_switch import Choice, ModelInUse, ModelSwitch
+from scrubjay.errors import ScrubjayError
 from scrubjay.model.caller import Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.media import Media
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.passage import Vector
-from scrubjay.model.requests import CurateRequest, RecallRequest
+from scrubjay.model.requests import CurateRequest, RecallRequest, ReembedRequest
 from scrubjay.ports import Clock, Profile, RecordStore
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
@@ -68,12 +71,13 @@ class LaterClock:
 class WordEmbedder:
     """Vectors of words by their hashes, without a model: curation reads stored vectors, however they were made."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str = "words") -> None:
+        self._model = model
         self._words: dict[str, Vector] = {}
 
     async def profile(self) -> Profile:
         """Return the profile."""
-        return Profile(model="words", dimension=_DIMENSION, same=0.92, related=0.6)
+        return Profile(model=self._model, dimension=_DIMENSION, same=0.92, related=0.6)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vectors of texts."""
@@ -131,10 +135,23 @@ class Kept:
     after: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChange:
+    """A change of the embedding model while users ask: its seconds, and what became of their questions."""
+
+    memories: int
+    seconds: float
+    vectors: int
+    recalls: int
+    failed: int
+    degraded: int
+
+
 def main() -> None:
     """Measure, print the figures, and compare them with the targets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, nargs="*", default=[_TARGET_MEMORIES], help="sizes of stores")
+    parser.add_argument("--reembed", type=int, default=10_000, help="size of the store whose model changes; 0: none")
     parser.add_argument("--locomo", type=Path, help="a file of LoCoMo conversations")
     options = parser.parse_args()
     checks: list[Check] = []
@@ -145,6 +162,8 @@ def main() -> None:
         first, last = scales[0], scales[-1]
         growth = np.log(last.cpu_seconds / first.cpu_seconds) / np.log(last.memories / first.memories)
         checks.append(at_most("growth of the CPU time, as a power of the size", float(growth), 1.9, ""))
+    if options.reembed:
+        checks += _print_change(asyncio.run(change_model(options.reembed)))
     if options.locomo is not None:
         checks += _print_kept(asyncio.run(consolidate(load_locomo(options.locomo))))
     for text, is_met in checks:
@@ -193,6 +212,55 @@ async def measure(count: int) -> Scale:
                 beside=beside,
                 resident=resident_mb(),
             )
+
+
+async def change_model(count: int) -> ModelChange:
+    """Fill a store, and change its embedding model while users ask one question after the other."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        settings = Settings.load(environment={}, home=folder, space=CALLER.space, agent=CALLER.agent)
+        async with open_store_with(settings, WordEmbedder()) as (engine, store):
+            memory = MemoryClient.over(engine, CALLER)
+            await memory.set_rules(gate="off", density="off", tags="off", conflicts="off")
+            for start in range(0, count, _BATCH):
+                await memory.remember_many(_drafts(start, min(_BATCH, count - start)))
+                _progress(f"filled {start + _BATCH:,}")
+
+            def open_model(choice: Choice) -> ModelInUse:
+                embedder = WordEmbedder(str(choice["model"]))
+                return ModelInUse(embedder=embedder, index=make_index(settings, store, embedder, model="other"))
+
+            switch = ModelSwitch(
+                ModelInUse(embedder=engine.embedder, index=engine.index), choice={"model": "words"},
+                settings={"model": "words"}, choose=lambda _, model, __, ___: {"model": model}, open_model=open_model,
+                store=store, clock=engine.clock,
+            )  # fmt: skip
+            switching = replace(engine, embedder=switch.embedder, index=switch.index, models=switch)
+            switch.on_change(switching.answers.clear)
+            outcomes: list[str] = []
+            asking = asyncio.create_task(_ask_and_note(switching, outcomes))
+            began = time.perf_counter()
+            done = await switching.reembed(ReembedRequest(model="other words"), who=CALLER)
+            seconds = time.perf_counter() - began
+            await asyncio.sleep(1)
+            asking.cancel()
+            with suppress(asyncio.CancelledError):
+                await asking
+            await switch.close()
+    return ModelChange(
+        memories=count, seconds=seconds, vectors=done.vectors, recalls=len(outcomes),
+        failed=outcomes.count("failed"), degraded=outcomes.count("degraded"),
+    )  # fmt: skip
+
+
+async def _ask_and_note(engine: Engine, outcomes: list[str]) -> None:
+    source = random.Random(7)
+    while True:
+        try:
+            recalled = await engine.recall(RecallRequest(query=invented_question(source), limit=8), who=CALLER)
+            outcomes.append("degraded" if recalled.degraded else "whole")
+        except ScrubjayError:
+            outcomes.append("failed")
+        await asyncio.sleep(_PAUSE)
 
 
 async def consolidate(collections: Sequence[Collection]) -> Kept:
@@ -321,6 +389,12 @@ def _print_scale(scale: Scale) -> list[Check]:
     if scale.memories <= _TARGET_MEMORIES:
         checks.append(at_most(f"curation of {scale.memories:,} memories", scale.total, _TARGET_SECONDS, "s"))
     return checks
+
+
+def _print_change(change: ModelChange) -> list[Check]:
+    print(f"{change.memories:,} memories re-embedded in {change.seconds:.1f} s: {change.vectors:,} vectors")
+    print(f"  {change.recalls:,} recalls meanwhile, {change.failed} failed, {change.degraded} degraded")
+    return [at_most("recalls that failed or were degraded during the change", change.failed + change.degraded, 0, "")]
 
 
 def _print_kept(result: Kept) -> list[Check]:

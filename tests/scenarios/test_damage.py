@@ -160,6 +160,10 @@ async def test_a_scrub_reads_every_body_in_turn_and_forgets_what_is_sound_again(
     memory.flip(ids[220], 1)
     assert (await scrub("default", bodies=100, store=memory.store, clock=CLOCK)).damaged == ()
     assert await known_damage("default", store=memory.store) == ()
+    memory.flip(ids[220], 1)
+    reports = [await memory.client.curate(["bodies"]) for _ in range(3)]
+    assert [len(report.changes) for report in reports].count(1) == 1
+    assert [body.memory_id for body in await known_damage("default", store=memory.store)] == [ids[220]]
     assert (await scrub("empty", bodies=100, store=memory.store, clock=CLOCK)).ended
 
 

@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
+import numpy as np
+import psycopg
 import pytest
 
 from scrubjay.app import open_engine_and_store
@@ -18,6 +21,7 @@ from scrubjay.engine.model_switch import read_chosen_model
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.caller import Caller
 from scrubjay.model.requests import ReembedRequest
+from scrubjay.paths import database_file
 from scrubjay.ports import RecordStore
 from scrubjay.service import LocalService
 from scrubjay.settings import Settings
@@ -239,6 +243,33 @@ async def test_a_killed_change_leaves_a_working_memory_and_goes_on(settings: Set
     async with opened(settings) as (_, store, _):
         assert await store.without_vectors("second", limit=9) == []
     assert len(server.embedded_by("second")) == COUNT
+
+
+@pytest.mark.parametrize("settings", ["sqlite", "pgvector"], indirect=True)
+async def test_the_job_embeds_texts_whose_vector_is_missing_or_damaged_and_no_others(
+    settings: Settings, server: WordServer
+) -> None:
+    async with opened(settings) as (_, store, client):
+        await fill(client)
+        missing, damaged = list(await store.stored_vectors("default", "first", limit=COUNT))[:2]
+        if settings.database_url:
+            with psycopg.connect(settings.database_url, autocommit=True) as database:
+                spoiled = f"[{','.join(['9'] * 64)}]"
+                database.execute("UPDATE scrubjay.vectors SET vector = %s::halfvec WHERE hash = %s", (spoiled, damaged))
+                database.execute("DELETE FROM scrubjay.vectors WHERE hash = %s", (missing,))
+        else:
+            with closing(apsw.Connection(str(database_file(settings.data)))) as file:
+                spoiled = np.full(64, 9, np.float16).tobytes()
+                file.execute("UPDATE vectors SET vector = ? WHERE hash = ?", (spoiled, damaged))
+                file.execute("DELETE FROM vectors WHERE hash = ?", (missing,))
+        before = len(server.embedded_by("first"))
+        report = await client.curate(["vectors"])
+        assert (report.counts, report.problems) == ({"vectors": {"embed": 2}}, ())
+        assert len(server.embedded_by("first")) == before + 2
+        assert len(await store.embedded("default", "first", [missing, damaged])) == 2
+        for vector in (await store.stored_vectors("default", "first", limit=COUNT)).values():
+            assert np.linalg.norm(vector) == pytest.approx(1, abs=0.01)
+        assert (await client.curate(["vectors"])).planned == 0
 
 
 def run_child(settings: Settings, name: str, call: int, done: bool) -> int:

@@ -8,9 +8,18 @@ from scrubjay.curation.plan import CurationJob
 from scrubjay.curation.prune import PruneJob
 from scrubjay.curation.tag_consolidation import TagsJob
 from scrubjay.curation.tiers import TierJob
+from scrubjay.curation.upkeep import BodiesJob, VectorsJob
 from scrubjay.errors import InvalidInput
 
-_ALL: tuple[CurationJob, ...] = (TierJob(), DuplicatesJob(), ConsolidateJob(), PruneJob(), TagsJob())
+_ALL: tuple[CurationJob, ...] = (
+    TierJob(),
+    DuplicatesJob(),
+    ConsolidateJob(),
+    PruneJob(),
+    TagsJob(),
+    VectorsJob(),
+    BodiesJob(),
+)
 
 JOBS: dict[str, CurationJob] = {job.name: job for job in _ALL}
 """The jobs by name."""

@@ -1,5 +1,6 @@
 """Scrubbing: reads stored bodies in turn, a part at a time, so that damage is found before the text is needed."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -25,7 +26,9 @@ class Scrubbed:
     ended: bool = False
 
 
-async def scrub(space: str, *, bodies: int, store: RecordStore, clock: Clock) -> Scrubbed:
+async def scrub(
+    space: str, *, bodies: int, store: RecordStore, clock: Clock, pause: Callable[[], Awaitable[None]] | None = None
+) -> Scrubbed:
     """Read the next bodies of a space, at least so many unless it ends before, and record the damaged ones.
 
     The next call goes on where this one ends, and after the end from the start. Known damage is looked at again.
@@ -38,6 +41,8 @@ async def scrub(space: str, *, bodies: int, store: RecordStore, clock: Clock) ->
         checked = await store.check_bodies(space, ids)
         detected |= {_key(body): body for body in checked.damaged}
         read, last = read + max(1, checked.read), ids[-1]
+        if pause is not None:
+            await pause()
     ended = read < bodies
     damaged = await _record(space, detected, store=store, clock=clock)
     place = "" if ended else last

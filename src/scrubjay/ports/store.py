@@ -305,6 +305,10 @@ class VectorStore(Protocol):
         """Store vectors after their texts, and log the change for followers."""
         ...
 
+    async def drop_vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> None:
+        """Delete vectors that are of no use, so that their texts can be embedded again."""
+        ...
+
     async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
         """Return (space, memory id) of memories with a passage that the model has not embedded."""
         ...

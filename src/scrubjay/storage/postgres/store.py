@@ -258,6 +258,10 @@ class PostgresStore:
         )
         self._follow_up(space, applied)
 
+    async def drop_vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> None:
+        await vectors.drop_vectors(self.database, space, model, hashes)
+        self._vectors.clear()
+
     async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
         return await vectors.without_vectors(self.database, model, limit=limit)
 

@@ -56,6 +56,19 @@ async def embedded_among(database: Database, space: str, model: str, hashes: Seq
     return {bytes(digest) for (digest,) in await database.rows(statement, model, list(hashes), space=space)}
 
 
+async def drop_vectors(database: Database, space: str, model: str, hashes: Sequence[bytes]) -> None:
+    """Delete vectors of texts by one model."""
+
+    async def job(transaction: Transaction) -> None:
+        await transaction.execute(
+            """DELETE FROM scrubjay.vectors WHERE space_no = scrubjay.current_space() AND hash = ANY(%s::bytea[])
+                 AND model_no = (SELECT no FROM scrubjay.models WHERE name = %s)""",
+            list(hashes), model,
+        )  # fmt: skip
+
+    await database.write(job, space=space)
+
+
 async def without_vectors(database: Database, model: str, *, limit: int) -> list[tuple[str, str]]:
     """Return (space, id) of memories with a passage that the model has not embedded."""
     query = SqlQuery(_SQL["memories_without_vectors"], (model, limit))

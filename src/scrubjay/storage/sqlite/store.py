@@ -330,6 +330,10 @@ class SqliteStore:
             )
         )
 
+    async def drop_vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> None:
+        await self._writer.run(partial(vectors.drop_vectors, space=space, model=model, hashes=hashes))
+        self._vectors.clear()
+
     async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
         return await self._read(vectors.without_vectors, model, limit=limit)
 

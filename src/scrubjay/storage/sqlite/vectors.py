@@ -127,6 +127,13 @@ def stored_vectors(
     return _by_hash(rows, dimension)
 
 
+def drop_vectors(connection: apsw.Connection, *, space: str, model: str, hashes: Sequence[bytes]) -> None:
+    """Delete vectors of texts by one model."""
+    keys = [(space_number(connection, space), read_model(connection, model)[0], digest) for digest in hashes]
+    for table in _TABLES:
+        connection.executemany(f"DELETE FROM {table} WHERE space_no = ? AND model_no = ? AND hash = ?", keys)
+
+
 def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:
     """Return (space, id) of memories with a passage that the model has not embedded."""
     rows = connection.execute(

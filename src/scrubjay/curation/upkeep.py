@@ -1,0 +1,110 @@
+"""The jobs `bodies` and `vectors`: they find what the disk has damaged, and make missing or damaged vectors again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+
+import numpy as np
+
+from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
+from scrubjay.engine.scrub import known_damage, scrub
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import is_valid_vector
+from scrubjay.text.passages import passages_of
+
+_MONTHLY = timedelta(days=30)
+# A week of nights reads every body; a small space is read every night.
+_NIGHTS = 7
+_MIN_BODIES = 20_000
+_PAGE = 1_000
+# Vectors have unit length. Quantized ones are a little off, and a flipped bit that matters is off by far more.
+_TOLERANCE = 0.1
+
+
+class BodiesJob:
+    """Reads stored bodies in turn, and reports those that are damaged; `status` and `doctor` name them too."""
+
+    name = "bodies"
+    summary = "read the stored texts in turn, and report damage on the disk"
+    every = DAILY
+
+    async def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
+        """Yield a report for each damaged body that was not known; the place to go on is noted, memories stay."""
+        store, space = context.store, context.space
+        earlier = {str(body) for body in await known_damage(space, store=store)}
+        versions = (await store.statistics(space)).versions
+        part = await scrub(
+            space, bodies=max(_MIN_BODIES, versions // _NIGHTS + 1), store=store, clock=context.engine.clock,
+            pause=context.pause,
+        )  # fmt: skip
+        for body in part.damaged:
+            if str(body) not in earlier:
+                yield PlannedChange(
+                    job=self.name, action="report", ids=(body.memory_id,), versions=(body.version,),
+                    why=f"version {body.version} is damaged: {body.why}",
+                )  # fmt: skip
+
+    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+        """Do nothing more: a report is all that can be done without a person."""
+        del change, context
+        return ""
+
+
+class VectorsJob:
+    """Embeds texts without a vector of the model in use, and those whose vector is damaged."""
+
+    name = "vectors"
+    summary = "embed texts whose vector is missing or damaged"
+    every = _MONTHLY
+
+    async def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
+        """Yield a change for each memory with a text to embed."""
+        try:
+            profile = await context.engine.model.embedder.profile()
+        except EmbeddingUnavailable:
+            return
+        damaged = await self._damaged(context, profile.model, profile.dimension)
+        async for memories in context.walk():
+            hashes = await asyncio.to_thread(_hashes, memories)
+            every = dict.fromkeys(digest for own in hashes for digest in own)
+            present = await context.store.embedded(context.space, profile.model, list(every))
+            for memory, own in zip(memories, hashes, strict=True):
+                missing = sum(digest not in present for digest in own)
+                broken = [digest.hex() for digest in own if digest in damaged]
+                if missing or broken:
+                    yield PlannedChange(
+                        job=self.name, action="embed", ids=(memory.id,), versions=(memory.version,),
+                        why=f"{missing} passages without a vector, {len(broken)} with a damaged one",
+                        details={"model": profile.model, "damaged": [*broken]},
+                    )  # fmt: skip
+
+    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+        """Embed the texts of a memory, after its damaged vectors are deleted."""
+        await context.read(change)
+        model = (await context.engine.model.embedder.profile()).model
+        if model != change.details.get("model"):
+            return "another embedding model is in use"
+        broken = change.details.get("damaged")
+        if isinstance(broken, list) and broken:
+            await context.store.drop_vectors(context.space, model, [bytes.fromhex(str(digest)) for digest in broken])
+        await context.engine.embed_memories(change.ids, who=context.caller)
+        return ""
+
+    async def _damaged(self, context: CurationContext, model: str, dimension: int) -> set[bytes]:
+        damaged: set[bytes] = set()
+        after = b""
+        while page := await context.store.stored_vectors(context.space, model, after=after, limit=_PAGE):
+            damaged |= {
+                digest
+                for digest, vector in page.items()
+                if not is_valid_vector(vector, dimension=dimension)
+                or abs(float(np.linalg.norm(vector)) - 1) > _TOLERANCE
+            }
+            after = max(page)
+            await context.pause()
+        return damaged
+
+
+def _hashes(memories: Sequence[Memory]) -> list[list[bytes]]:
+    return [[passage.hash for passage in passages_of(memory, with_terms=False)] for memory in memories]
