@@ -150,7 +150,7 @@ class PruneJob:
         if options.days is None or _spared(memory, linked, options.include):
             return ""
         idle = now - last_use(memory)
-        return f"neither changed nor read for {idle.days} days" if idle > timedelta(days=options.days) else ""
+        return f"neither changed nor read for {idle.days} days" if idle / timedelta(days=1) > options.days else ""
 
     async def _plan_purge(self, context: CurationContext, options: PruneOptions) -> AsyncIterator[PlannedChange]:
         if options.purge_days is None:

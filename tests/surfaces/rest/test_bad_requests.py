@@ -11,6 +11,7 @@ from tests.surfaces.rest.raw_client import open_raw_client, request
 from scrubjay.surfaces.daemon.serve import RunningDaemon
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND")
+MEMORIES = {"read", "forget", "restore", "purge", "smart-write", "batch", "confirm"}
 NOTES = {"search", "due", "broken-links", "categories", "templates", "date", "sync"}
 
 
@@ -24,7 +25,7 @@ async def _require_refusals(client: CheckedClient, path: str, allowed: set[str])
     if "GET" in allowed and path not in {f"{API}/changes", f"{API}/export"}:
         allowed.add("HEAD")
     # These paths could also name memories and notes.
-    if path.removeprefix(f"{API}/memories/") in {"read", "forget", "restore", "purge", "smart-write", "batch"}:
+    if path.removeprefix(f"{API}/memories/") in MEMORIES:
         allowed |= {"GET", "HEAD", "PATCH", "DELETE"}
     if path.removeprefix(f"{API}/notes/") in NOTES:
         allowed |= {"GET", "HEAD", "PATCH"}
