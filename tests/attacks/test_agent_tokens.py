@@ -81,9 +81,9 @@ def test_what_agents_may_do() -> None:
     """An agent's token remembers, revises, relates, forgets and undoes; rules, inbox, imports and purges are closed."""
     levels = {name: verb.needs for name, verb in VERBS.items() if not verb.reads}
     assert {name for name, needs in levels.items() if needs is Access.AGENT} == {
-        "remember", "remember_many", "revise", "forget", "restore", "relate", "unrelate", "revert", "commit", "branch",
-        "switch", "drop_branch", "merge_branch", "undo", "extract", "create_entities", "update_entity", "write_note",
-        "edit_note", "link_notes", "unlink_notes", "review_note", "attach_file",
+        "remember", "remember_many", "revise", "confirm", "forget", "restore", "relate", "unrelate", "revert", "commit",
+        "branch", "switch", "drop_branch", "merge_branch", "undo", "extract", "create_entities", "update_entity",
+        "write_note", "edit_note", "link_notes", "unlink_notes", "review_note", "attach_file",
     }  # fmt: skip
     assert {name for name, needs in levels.items() if needs is Access.WRITE} == {
         "purge", "resolve_conflict", "scan_conflicts", "scan_later", "duplicates", "curate", "prune", "set_rules",
