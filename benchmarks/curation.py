@@ -194,7 +194,7 @@ async def measure(count: int) -> Scale:
             asking = asyncio.create_task(_ask_until_done(later, questions, runner))
             for name in JOBS:
                 began = time.perf_counter()
-                report = await runner.curate(CurateRequest(jobs=(name,), limit=0), who=CALLER)
+                report = await runner.curate(CurateRequest.of(jobs=(name,), limit=0), who=CALLER)
                 seconds[name], changes[name] = time.perf_counter() - began, report.done
                 _progress(f"{name}: {report.done:,} changes, {seconds[name]:.1f} s {'; '.join(report.problems)}")
             busy = time.process_time() - busy

@@ -12,6 +12,8 @@ from hypothesis import settings
 
 from tests.temp_folders import quick_place
 
+_FEW_EXAMPLES = 20
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, default=0, help="run at most so many cases of each test, evenly spread")
@@ -35,13 +37,15 @@ def _spread(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
     return [cases[place * (len(cases) - 1) // max(1, most - 1)] for place in range(most)]
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Put the folders of tests into memory unless another place is chosen, and time no example."""
     if (place := quick_place()) is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place))
     # On a busy machine the duration of an example says nothing about the code.
     settings.register_profile("untimed", deadline=None)
-    settings.load_profile("untimed")
+    # Where few cases of a test are enough, so are few examples of a property.
+    settings.register_profile("few", deadline=None, max_examples=_FEW_EXAMPLES)
+    settings.load_profile("few" if config.getoption("--cases") else "untimed")
 
 
 def pytest_sessionstart() -> None:

@@ -46,7 +46,7 @@ class CuratedMemory:
 
     async def curate(self, *jobs: str, dry_run: bool = False, limit: int = 1_000) -> CurationReport:
         """Run jobs, or plan them."""
-        return await self.runner.curate(CurateRequest(jobs=jobs, dry_run=dry_run, limit=limit), who=OWNER)
+        return await self.runner.curate(CurateRequest.of(jobs=jobs, dry_run=dry_run, limit=limit), who=OWNER)
 
     async def reports(self) -> tuple[CurationReport, ...]:
         """Return the reports of all runs, the newest first."""

@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from scrubjay.curation.registry import JOBS
 from scrubjay.curation.runner import STALE, CurationRunner
 from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.errors import DiskFull, InvalidInput, NotFound, WrongState
-from scrubjay.model.curation import RunState
+from scrubjay.model.curation import JobName, RunState
 from scrubjay.model.memory import Memory, Tier
 from scrubjay.model.requests import Edit, ForgetRequest, PurgeRequest, RecallRequest, StatusRequest
 from tests.backends import backend
@@ -214,8 +216,12 @@ async def test_an_empty_space_and_an_unknown_job(memory: CuratedMemory) -> None:
     assert (report.state, report.planned, report.changes) == (RunState.DONE, 0, ())
     assert await memory.store.spaces() == [], "nothing was stored"
     assert await memory.reports() == ()
-    with pytest.raises(InvalidInput, match="no job 'sweep'"):
+    with pytest.raises(InvalidInput, match="jobs must be one of tiers,"):
         await memory.curate("sweep")
+
+
+def test_the_jobs_that_can_be_asked_for_are_those_that_there_are() -> None:
+    assert get_args(JobName) == tuple(JOBS)
 
 
 async def test_recall_finds_what_was_moved(memory: CuratedMemory) -> None:

@@ -468,8 +468,9 @@ class AsyncVerbs(ABC):
         return await self.call(requests.CancelJobRequest.of(id=id))
 
     async def curate(
-        self, jobs: str | Sequence[str] = (), *, dry_run: bool = False, limit: int = 50,
-        progress: Progress | None = None,
+        self,
+        jobs: str | Sequence[Literal["tiers", "duplicates", "consolidate", "prune", "tags", "vectors", "bodies"]] = (),
+        *, dry_run: bool = False, limit: int = 50, progress: Progress | None = None,
     ) -> CurationReport:
         """Run the jobs that keep the space in order, such as moving unused memories to another tier.
 
@@ -1051,8 +1052,9 @@ class SyncVerbs(ABC):
         return self.call(requests.CancelJobRequest.of(id=id))
 
     def curate(
-        self, jobs: str | Sequence[str] = (), *, dry_run: bool = False, limit: int = 50,
-        progress: Progress | None = None,
+        self,
+        jobs: str | Sequence[Literal["tiers", "duplicates", "consolidate", "prune", "tags", "vectors", "bodies"]] = (),
+        *, dry_run: bool = False, limit: int = 50, progress: Progress | None = None,
     ) -> CurationReport:
         """Run the jobs that keep the space in order, such as moving unused memories to another tier.
 

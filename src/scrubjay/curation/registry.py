@@ -9,7 +9,7 @@ from scrubjay.curation.prune import PruneJob
 from scrubjay.curation.tag_consolidation import TagsJob
 from scrubjay.curation.tiers import TierJob
 from scrubjay.curation.upkeep import BodiesJob, VectorsJob
-from scrubjay.errors import InvalidInput
+from scrubjay.model.curation import JobName
 
 _ALL: tuple[CurationJob, ...] = (
     TierJob(),
@@ -25,11 +25,6 @@ JOBS: dict[str, CurationJob] = {job.name: job for job in _ALL}
 """The jobs by name."""
 
 
-def require_jobs(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the jobs to run, all of them if none is named; raise InvalidInput for an unknown one."""
-    for name in names:
-        if name not in JOBS:
-            raise InvalidInput(
-                f"there is no job {name[:100]!r}", hint=f"The jobs are {', '.join(JOBS)}", field="jobs"
-            )  # fmt: skip
+def chosen_jobs(names: Sequence[JobName]) -> tuple[str, ...]:
+    """Return the names of the jobs to run, each once; all of them if none is named."""
     return tuple(dict.fromkeys(names)) or tuple(JOBS)

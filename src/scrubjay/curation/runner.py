@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from scrubjay.curation.plan import CurationContext, CurationJob
 from scrubjay.curation.prune import prune
-from scrubjay.curation.registry import JOBS, require_jobs
+from scrubjay.curation.registry import JOBS, chosen_jobs
 from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.curation.stored_runs import PAGE_SIZE, PlanPage, StoredRuns, new_run
 from scrubjay.engine import Engine
@@ -72,7 +72,7 @@ class CurationRunner:
 
     async def curate(self, request: CurateRequest, *, who: Caller, progress: Progress | None = None) -> CurationReport:
         """Run jobs on a space, or only plan them."""
-        names = require_jobs(request.jobs)
+        names = chosen_jobs(request.jobs)
         self._own_requests += 1
         try:
             if request.dry_run or not await self._store.ids(who.space, limit=1):

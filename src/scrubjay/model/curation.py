@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Self, cast
+from typing import Literal, Self, cast
 
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import parse_moment, to_iso
 
+JobName = Literal["tiers", "duplicates", "consolidate", "prune", "tags", "vectors", "bodies"]
+"""The jobs of curation."""
 AGENT = "curation"
 """The author of the versions that curation makes."""
 RUNS = "curation-runs"

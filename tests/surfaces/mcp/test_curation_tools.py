@@ -17,6 +17,6 @@ async def test_an_agent_plans_runs_and_looks(settings: Settings, era: str) -> No
         done = await call(client, "curate", jobs="tiers")
         assert done["state"] == "done"
         assert (await call(client, "curate", last=True))["run"] == done["run"]
-        assert "there is no job 'sweep'" in await refusal(client, "curate", jobs=["sweep"])
+        assert "jobs must be one of tiers," in await refusal(client, "curate", jobs=["sweep"])
         assert "stand alone" in await refusal(client, "curate", jobs=["tiers"], last=True)
         assert "there is no run" in await refusal(client, "curate", undo="no-such-run")

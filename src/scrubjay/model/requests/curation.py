@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from scrubjay.model.arguments import Arg, Request
-from scrubjay.model.curation import CurationReport
+from scrubjay.model.curation import CurationReport, JobName
 from scrubjay.model.query import LABEL
 
 __all__ = ["CurateRequest", "CurationsRequest", "PruneRequest"]
@@ -18,10 +18,9 @@ class CurateRequest(Request[CurationReport]):
     """
 
     jobs: Annotated[
-        tuple[str, ...],
-        Arg("Jobs to run, in this order. Default: all.", example=["tiers"], length=LABEL, items=50, positional=True,
-            single=True),
-    ] = ()  # fmt: skip
+        tuple[JobName, ...],
+        Arg("Jobs to run, in this order. Default: all.", example=["tiers"], items=50, positional=True, single=True),
+    ] = ()
     dry_run: Annotated[bool, Arg("Only return the plan.", brief="plan only")] = False
     limit: Annotated[
         int, Arg("Maximum number of changes in the report.", minimum=0, maximum=1_000, flags="--limit -n")

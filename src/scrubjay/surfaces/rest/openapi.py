@@ -24,13 +24,13 @@ _METRICS = "/metrics"
 # FastAPI adds these schemas, but the server does not use them.
 _UNUSED_SCHEMAS = frozenset({"HTTPValidationError", "ValidationError"})
 # Routes under these paths name a memory, a job or a conflict, which may not exist.
-_NAMING_PATHS = ("/memories", "{id}", "/undo", "/graph", "/conflicts", "/notes")
+_NAMING_PATHS = ("/memories", "{id}", "/undo", "/graph", "/conflicts", "/notes", "/curations")
 _BODY_STATUSES = (400, 408, 413, 415)
 _PROBLEMS = {
     400: "The body is not valid JSON",
     401: "A token is required, or the token is not valid",
     403: "The token does not allow this, or the request comes from a page of another site",
-    404: "No such memory, job or conflict",
+    404: "No such memory, job, conflict or run",
     408: "The body did not arrive in time",
     409: "The request conflicts with the state of the store, or several memories have the name",
     412: "The memory is not at the version of `If-Match`",

@@ -32,7 +32,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.arguments import Arg, Argument, ArgumentGroup, Unset, arguments_of
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.query import LABEL, Filter
-from scrubjay.model.requests import ReadRequest, RecallRequest, RememberRequest, Selection
+from scrubjay.model.requests import ReadRequest, RecallRequest, RememberRequest, Selection, SummarizeRequest
 
 MAX_LABEL_LENGTH = LABEL
 # The characters that count as blank, listed because `\s` differs between regex engines.
@@ -47,7 +47,7 @@ _MAX_NAME_LENGTH = 60
 # A URL has no room for more.
 _MAX_IN_URL = 8_000
 # What these look for may contain any character.
-_SEARCHES = (Filter, ReadRequest, RecallRequest)
+_SEARCHES = (Filter, ReadRequest, RecallRequest, SummarizeRequest)
 # Headers carry these.
 _IN_HEADERS = ("idempotency_key", "expected_version")
 # Texts that are compared with stored ones or go to the log; these may contain any character.
