@@ -91,7 +91,9 @@ def test_what_agents_may_do() -> None:
         "import", "sync_notes",
     }  # fmt: skip
     owners = {name for name, verb in VERBS.items() if verb.needs is Access.OWNER}
-    assert owners == {"backup", "create_token", "tokens", "revoke_token", "attach_path", "export_notes", "import_notes"}
+    assert owners == {
+        "backup", "reembed", "create_token", "tokens", "revoke_token", "attach_path", "export_notes", "import_notes",
+    }  # fmt: skip
 
 
 async def test_an_agent_cannot_write_with_the_users_trust(stack: HttpStack) -> None:

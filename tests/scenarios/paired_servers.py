@@ -48,6 +48,8 @@ _COUNTED = re.compile(
 _SIZED = re.compile(
     r'\\*"(?:compression|avg_ratio|total_original|total_compressed|savings_mb|database_size_mb)\\*": *-?[\d.e-]+'
 )
+# How much of a line fits into the tokens of an answer depends on the digits of its ids too.
+_CUT = re.compile(r"[^\\\n]*… \[")
 # The number of progress messages depends on the time that a job takes.
 _PROGRESS = re.compile(r'\{"progress": *\[\d+, *\d+\]\}\n')
 _TAIL = 6
@@ -137,6 +139,7 @@ class TenantServer:
         text = ID.sub(lambda match: f"<id {self.numbers.setdefault(match[0], len(self.numbers))}>", text)
         tails = {memory_id[-_TAIL:]: number for memory_id, number in reversed(self.numbers.items())}
         text = _ENDED.sub(lambda match: f"-<tail {tails[match[1]]}>" if match[1] in tails else match[0], text)
+        text = _CUT.sub("… [", text)
         return _SIZED.sub("", _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text))))
 
     def require_clean(self, answer: Answer, *, tenant: Tenant, readable: Sequence[str]) -> None:

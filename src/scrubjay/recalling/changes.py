@@ -251,6 +251,8 @@ async def _read(changes: FiledChanges, ids: Sequence[str], *, reader: TolerantRe
         for conflict in map(parse_conflict, waiting)
         if conflict is not None and conflict.type is ConflictType.CONTRADICTION and conflict.memory != conflict.other
     ]
+    # Of several, the one with the newest memory is shown: ids begin with the time.
+    pending.sort(key=lambda conflict: (conflict.memory, conflict.other))
     ends = {end for conflict in (*superseding, *updating, *pending) for end in (conflict.memory, conflict.other)}
     missing = sorted(ends - changes.memories.keys())
     memories = {**changes.memories, **{memory.id: memory for memory in (await reader.get(missing) if missing else [])}}
