@@ -175,12 +175,7 @@ async def measure(count: int) -> Scale:
     with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
         settings = Settings.load(environment={}, home=folder, space=CALLER.space, agent=CALLER.agent)
         async with open_store_with(settings, WordEmbedder()) as (engine, store):
-            memory = MemoryClient.over(engine, CALLER)
-            # Stored as they are, for the jobs to find.
-            await memory.set_rules(gate="off", density="off", tags="off", conflicts="off")
-            for start in range(0, count, _BATCH):
-                await memory.remember_many(_drafts(start, min(_BATCH, count - start)))
-                _progress(f"filled {start + _BATCH:,}")
+            memory = await _fill(engine, count)
             await memory.set_rules(tags="normalise")
             await engine.index.rebuild()
             later, runner = _later(engine, store)
@@ -214,16 +209,22 @@ async def measure(count: int) -> Scale:
             )
 
 
+async def _fill(engine: Engine, count: int) -> MemoryClient:
+    """Store memories as they are, for the jobs to find."""
+    memory = MemoryClient.over(engine, CALLER)
+    await memory.set_rules(gate="off", density="off", tags="off", conflicts="off")
+    for start in range(0, count, _BATCH):
+        await memory.remember_many(_drafts(start, min(_BATCH, count - start)))
+        _progress(f"filled {start + _BATCH:,}")
+    return memory
+
+
 async def change_model(count: int) -> ModelChange:
     """Fill a store, and change its embedding model while users ask one question after the other."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
         settings = Settings.load(environment={}, home=folder, space=CALLER.space, agent=CALLER.agent)
         async with open_store_with(settings, WordEmbedder()) as (engine, store):
-            memory = MemoryClient.over(engine, CALLER)
-            await memory.set_rules(gate="off", density="off", tags="off", conflicts="off")
-            for start in range(0, count, _BATCH):
-                await memory.remember_many(_drafts(start, min(_BATCH, count - start)))
-                _progress(f"filled {start + _BATCH:,}")
+            await _fill(engine, count)
 
             def open_model(choice: Choice) -> ModelInUse:
                 embedder = WordEmbedder(str(choice["model"]))

@@ -66,6 +66,7 @@ async def test_a_text_filed_with_one_entity_more_joins_its_group(wiring: Wiring,
     assert len({record.group for record in records}) == 1
     assert "joined" in [decision.outcome for decision in third.trace]
     assert not second.conflicts
+    assert not second.similar
     assert not await memory.conflicts()
     (hit,) = (await memory.recall("quarterly report")).hits
     assert set(hit.entities) == set(ENTITIES)

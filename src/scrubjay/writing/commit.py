@@ -197,7 +197,8 @@ def _created_answer(draft: Draft, write: PreparedWrite, sliced: Sequence[Sliced]
         name=first.name,
         version=first.version,
         tags=first.tags,
-        similar=decision.similar,
+        # What it joins is the same text, and in `ids`.
+        similar=tuple(similar for similar in decision.similar if similar.id not in write.joined),
         conflicts=write.conflicts.details,
         suggested_entities=draft.suggested_entities,
         flags=draft.flags,
