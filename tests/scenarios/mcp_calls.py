@@ -271,7 +271,13 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
             else {"jobs": ["tiers"], "dry_run": inputs.every(2), "limit": 5}
         ),
     },
-    "session": {"session_context": lambda inputs: {"project": inputs.label} if inputs.every(2) else {}},
+    # Room for everything: what is cut depends on the cost of ids, which are random.
+    "session": {
+        "session_context": lambda inputs: {
+            "max_tokens": 30_000,
+            **({"project": inputs.label} if inputs.every(2) else {}),
+        }
+    },
     "smart": {
         "create_memory": _memory,
         "update_memory": lambda inputs: {"id": inputs.ref, **_memory(inputs), "message": inputs.words[7]},

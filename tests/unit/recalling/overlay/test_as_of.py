@@ -393,20 +393,24 @@ async def test_as_of_any_moment_it_answers_as_it_did_then(
     answered: list[tuple[datetime, list[list[str]]]] = []
     for action, which, word in actions:
         await _act(harness, action, which, word)
-        answered.append((harness.clock.now(), [_render(await harness.recall(question)) for question in questions]))
+        answered.append(
+            (harness.clock.now(), [_render(question, await harness.recall(question)) for question in questions])
+        )
         # Repeated after each action: the cached overlay grows.
         moment, before = answered[0]
-        assert [_render(await harness.recall(replace(question, as_of=moment))) for question in questions] == before
+        assert [
+            _render(question, await harness.recall(replace(question, as_of=moment))) for question in questions
+        ] == before
     for moment, before in answered:
-        again = [_render(await harness.recall(replace(question, as_of=moment))) for question in questions]
+        again = [_render(question, await harness.recall(replace(question, as_of=moment))) for question in questions]
         assert again == before
 
 
-def _render(answer: Recalled) -> list[str]:
-    """Render an answer; a ranking by words depends on their current frequencies, so the order does not count."""
+def _render(question: RecallRequest, answer: Recalled) -> list[str]:
+    """Render an answer; a ranking by words depends on their current frequencies, so only a list's order counts."""
     hits = [f"{hit.id} {hit.passage}" for hit in answer.hits]
     pinned = [f"pinned {hit.id} {hit.passage}" for hit in answer.pinned]
-    return [*pinned, *(hits if answer.hits and not answer.hits[0].score else sorted(hits))]
+    return [*pinned, *(sorted(hits) if question.query else hits)]
 
 
 async def _act(harness: Harness, action: str, which: int, word: str) -> None:
