@@ -274,7 +274,7 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
     # Room for everything: what is cut depends on the cost of ids, which are random.
     "session": {
         "session_context": lambda inputs: {
-            "max_tokens": 30_000,
+            "max_tokens": 8_000,
             **({"project": inputs.label} if inputs.every(2) else {}),
         }
     },
