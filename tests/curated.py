@@ -1,4 +1,4 @@
-"""A memory with its curation on either store, and a clock that tests move."""
+"""A memory with its curation and its programs on either store, and a clock that tests move."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -9,6 +9,8 @@ from typing import Unpack
 
 from scrubjay.app.indexes import make_index
 from scrubjay.app.stores import open_store
+from scrubjay.code import CodeRunner
+from scrubjay.code.wall import WallPolicy
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.curation.schedule import Schedule
 from scrubjay.engine import Engine
@@ -82,6 +84,7 @@ async def open_curated(
     engine = Engine(
         _store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=clock,
         limits=settings.limits, access_log=AccessLog(store, clock=FakeClock()), data=settings.data,
+        programs=CodeRunner(documents=store, clock=clock, limits=settings.code, policy=WallPolicy.AUTO),
     )  # fmt: skip
     runner = CurationRunner(engine, store, schedule=schedule)
     try:

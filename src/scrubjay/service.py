@@ -10,7 +10,7 @@ from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Caller
 from scrubjay.model.requests import ExportRequest, ImportRequest
 from scrubjay.model.transfer import Imported, Lines, Progress
-from scrubjay.model.verbs import verb_of
+from scrubjay.model.verbs import Verb, verb_of
 
 if TYPE_CHECKING:
     from scrubjay.engine import Engine
@@ -74,7 +74,7 @@ class LocalService:
         who.access.require(verb.needs, verb=verb.name)
         if not verb.reads:
             await self.engine.require_own_look(who)
-        target = await self._notes() if verb.notes else _curator(self.engine) if verb.curation else self.engine
+        target = await self._target(verb)
         carry_out = cast("Callable[..., Awaitable[R]]", getattr(target, verb.name))
         try:
             result = await (
@@ -87,6 +87,17 @@ class LocalService:
         if who.sees_paths or not (verb.notes or verb.name in _TELLS_PATHS):
             return result
         return cast("R", _hide_folders(result, _folders(self.engine, target)))
+
+    async def _target(self, verb: Verb) -> object:
+        """Return what carries out a verb."""
+        if verb.notes:
+            return await self._notes()
+        if verb.curation:
+            return _opened(self.engine.curator, "curation")
+        if verb.code:
+            # A program calls the verbs by the same door as everybody.
+            return _opened(self.engine.programs, "programs").bound_to(self.call)
+        return self.engine
 
     def export(
         self, request: ExportRequest, *, who: Caller, progress: Progress | None = None
@@ -104,10 +115,10 @@ class LocalService:
         return await self.engine.import_(request, lines, who=who, progress=progress)
 
 
-def _curator(engine: "Engine") -> object:
-    if engine.curator is None:
-        raise WrongState("this engine was opened without curation", hint="Open it with `open_engine`")
-    return engine.curator
+def _opened(part: R | None, name: str) -> R:
+    if part is None:
+        raise WrongState(f"this engine was opened without {name}", hint="Open it with `open_engine`")
+    return part
 
 
 def _folders(engine: "Engine", target: object) -> list[str]:

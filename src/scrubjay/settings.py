@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.code import CodeLimits
 from scrubjay.model.draft import Limits
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.rules import Rules
@@ -183,6 +184,17 @@ class Settings:
         "SCRUBJAY_CURATION_QUIET",
         "Hours of the day, by the clock of the machine, in which the daemon does not curate, for example `8:00-18:30`.",
     )
+    code_wall: str = _setting(
+        "auto",
+        "SCRUBJAY_CODE_WALL",
+        "What is around the programs of `run_code`: `auto` (bubblewrap and prlimit where they work), or `required` "
+        "(no programs without bubblewrap).",
+    )
+    code_limits: str = _setting(
+        "",
+        "SCRUBJAY_CODE_LIMITS",
+        "Limits of those programs, such as `seconds=10,memory_mb=100`; docs/explanation/code.md lists them all.",
+    )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting(
         "127.0.0.1:7272",
@@ -323,6 +335,11 @@ class Settings:
     def rules(self) -> Rules:
         """The rules of spaces without rules of their own."""
         return Rules.parse(self.write_rules)
+
+    @property
+    def code(self) -> CodeLimits:
+        """The limits of programs."""
+        return CodeLimits.parse(self.code_limits)
 
     @property
     def limits(self) -> Limits:

@@ -54,6 +54,7 @@ ROOMS = {
     "psycopg": ("scrubjay.storage.postgres",),
     "psycopg_pool": ("scrubjay.storage.postgres",),
     "pydantic": ("scrubjay.surfaces.mcp", "scrubjay.surfaces.rest"),
+    "pydantic_monty": ("scrubjay.code",),
     "pydantic_ai": ("scrubjay.llm",),
     "pypdf": ("scrubjay.notes",),
     "qdrant_client": ("scrubjay.vectors",),
@@ -76,8 +77,8 @@ ROOMS = {
     "watchfiles": ("scrubjay.notes",),
     "zstandard": ("scrubjay.storage",),
 }
-# uvicorn loads them by name.
-BY_NAME = {"httptools", "websockets"}
+# uvicorn loads them by name; the runtime is a program, which workers run.
+BY_NAME = {"httptools", "websockets", "pydantic-monty-runtime"}
 
 
 def test_the_layers_hold() -> None:

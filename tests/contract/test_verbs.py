@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from scripts.client import TARGET, render, render_type
 from scrubjay.client.verbs import AsyncVerbs, SyncVerbs
+from scrubjay.code.runner import CodeVerbs
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
@@ -63,6 +64,7 @@ WITHOUT_OPTION: dict[str, dict[str, str]] = {
     "decline": dict.fromkeys(("group", *(argument.name for argument in arguments_of(Filter))), _LISTED),
     "set_rules": dict.fromkeys((argument.name for argument in arguments_of(SetRulesRequest)), "NAME=VALUE sets a rule"),
     "extract": {"text": "it is in the file", "store": "--dry-run does not store"},
+    "run_code": {"code": "it is in the file"},
     "write_note": {"source": _USER},
     "export_notes": {"target": "it is --to", "refs": "they are the arguments of the command"},
 }
@@ -95,7 +97,8 @@ def test_examples_are_valid(verb: Verb) -> None:
 
 @pytest.mark.parametrize("verb", _WITH_METHOD)
 def test_the_engine_or_the_notes_carry_it_out(verb: Verb) -> None:
-    method = getattr(Notes if verb.notes else CurationRunner if verb.curation else Engine, verb.name)
+    owner = Notes if verb.notes else CurationRunner if verb.curation else CodeVerbs if verb.code else Engine
+    method = getattr(owner, verb.name)
     hints = get_type_hints(method)
     parameters = list(inspect.signature(method).parameters)
     assert parameters == ["self", "request", "who", *(["progress"] if verb.progress else [])]

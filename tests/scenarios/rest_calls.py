@@ -116,6 +116,14 @@ def branch_for(inputs: CallInputs) -> str:
     return "main" if inputs.every(5) else "draft"
 
 
+def program_for(inputs: CallInputs) -> str:
+    """Return a program that asks for a memory in every way: by reference, by words, among all, and in its files."""
+    return (
+        f"result = [recall({inputs.words[4]!r})['hits'], read([{inputs.ref!r}])['memories'], list_files(),"
+        " sorted(node['name'] for node in search_nodes('', limit=10000))]"
+    )
+
+
 def _commit(inputs: CallInputs) -> HttpRequest:
     body: Json = {"message": inputs.words[4]}
     return _send("POST", f"/memories/{_segment(inputs.ref)}/commit", inputs, body, headers=_write_headers(inputs))
@@ -431,6 +439,7 @@ _ROUTES: dict[str, MakeRequest] = {
     "POST /prune": lambda inputs: _send(
         "POST", "/prune", inputs, {"days": 90, "clusters": inputs.every(3), "dry_run": inputs.every(2), "limit": 5}
     ),
+    "POST /code": lambda inputs: _send("POST", "/code", inputs, {"code": program_for(inputs)}),
     "GET /curations": lambda inputs: _send("GET", "/curations", inputs, query=(("limit", "2"), ("changes", "5"))),
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda inputs: _send("GET", f"/conflicts/{_segment(inputs.ref)}", inputs),

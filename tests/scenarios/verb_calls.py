@@ -5,7 +5,7 @@ import json
 from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
-from tests.scenarios.rest_calls import branch_for, import_lines
+from tests.scenarios.rest_calls import branch_for, import_lines, program_for
 from tests.scenarios.tenant_data import CallInputs, HttpRequest, Operation
 
 _Arguments = dict[str, Json]
@@ -67,6 +67,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "probe_conflicts": {"drafts": [draft], "threshold": 0.3},
         "scan_conflicts": {"limit": 5},
         "duplicates": {"id": inputs.ref if inputs.every(2) else "", "merge": inputs.every(5), "limit": 5},
+        "run_code": {"code": program_for(inputs)},
         "prune": {"days": 90, "keep": 1_000, "dry_run": inputs.every(2), "limit": 5},
         "curate": {"jobs": ["tiers"] if inputs.every(2) else [], "dry_run": inputs.every(3), "limit": 5},
         "curations": {"run": inputs.ref if inputs.every(4) else "", "limit": 2, "changes": 5},

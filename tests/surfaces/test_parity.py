@@ -86,6 +86,9 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("prune", {"days": 30, "keep": 100, "dry_run": True}),
     ("prune", {"include": ["all"]}),
     ("curations", {"limit": 1}),
+    ("run_code", {"code": "result = [len(search_nodes(kind)), math.sqrt(16)]", "context_vars": {"kind": "fact"}}),
+    ("run_code", {"code": "x = 1\nrecall(nothing=2)"}),
+    ("run_code", {"code": ""}),
     ("scan_later", {"after": 86_400}),
     ("resolve_conflict", {"id": "no-such-conflict"}),
     ("extract", {"text": "Ann: I prefer tea.\nBen: Well.", "me": "Ann", "method": "patterns"}),
@@ -151,7 +154,7 @@ _ID = re.compile(
     r"c-[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-z]{26}"
 )
 # The texts of ids differ in their number of tokens and in how well they are compressed.
-_VOLATILE_FIELDS = {"tokens", "compression", "timestamp"}
+_VOLATILE_FIELDS = {"tokens", "compression", "timestamp", "execution_time_ms", "memory_used_mb"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)?")
 _HOME = re.compile(r"/[^\s\"']*?/data\w*/")
 
@@ -240,7 +243,7 @@ class ThroughCommands:
 
 
 # Commands with a form of their own: a file, pairs of names and values, or options that mean several arguments.
-_FREE_FORM = {"extract", "set_rules", "create_token", "remember_many", "history", "revise", "graph"}
+_FREE_FORM = {"extract", "set_rules", "create_token", "remember_many", "history", "revise", "graph", "run_code"}
 
 
 def _options(verb: Verb, values: _Values) -> Iterator[str]:

@@ -18,6 +18,8 @@ from scrubjay.app.models import make_embedder, make_llm, make_reranker
 from scrubjay.app.plain_files import find_plain_files
 from scrubjay.app.profiles import profiles_file
 from scrubjay.app.stores import hold_folder, is_encrypted, open_store, take_lock
+from scrubjay.code import CodeRunner
+from scrubjay.code.wall import WallPolicy
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.curation.schedule import Schedule
@@ -159,6 +161,9 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         reranker = make_reranker(settings)
         llm = make_llm(settings, documents=store, clock=clock)
         ranking, rules = settings.ranking, settings.rules
+        programs = CodeRunner(
+            documents=store, clock=clock, limits=settings.code, policy=WallPolicy.parse(settings.code_wall)
+        )  # fmt: skip
         schedule = Schedule.parse(hours=settings.curation_hours, quiet=settings.curation_quiet)
     except BaseException:
         await store.close()
@@ -177,6 +182,7 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         rerank_top=settings.rerank_top,
         default_rules=rules,
         llm=llm,
+        programs=programs,
         has_worker=has_worker,
         plain_files=partial(find_plain_files, settings) if is_encrypted(settings) else None,
     )

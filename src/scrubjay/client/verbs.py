@@ -12,6 +12,7 @@ from scrubjay.model import requests
 from scrubjay.model.arguments import UNSET, Request, Unset
 from scrubjay.model.attachments import Attached, NoteAttachments, Orphans
 from scrubjay.model.branch import Branches, BranchMerged
+from scrubjay.model.code import CodeResult
 from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.curation import CurationReport
 from scrubjay.model.fact import Extracted
@@ -496,6 +497,15 @@ class AsyncVerbs(ABC):
     async def curations(self, *, run: str = "", limit: int = 10, changes: int = 50) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs of curation, the newest first."""
         return await self.call(requests.CurationsRequest.of(run=run, limit=limit, changes=changes))
+
+    async def run_code(
+        self, code: str = "", *, context_vars: Mapping[str, Json] | None = None, max_tokens: int = 2000,
+        handle: str = "", offset: int = 0,
+    ) -> CodeResult:
+        """Run a Python program beside the memory, and return what it computed; or the next part of a stored result."""
+        return await self.call(requests.RunCodeRequest.of(
+            code=code, context_vars=context_vars, max_tokens=max_tokens, handle=handle, offset=offset,
+        ))
 
     async def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""
@@ -1080,6 +1090,15 @@ class SyncVerbs(ABC):
     def curations(self, *, run: str = "", limit: int = 10, changes: int = 50) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs of curation, the newest first."""
         return self.call(requests.CurationsRequest.of(run=run, limit=limit, changes=changes))
+
+    def run_code(
+        self, code: str = "", *, context_vars: Mapping[str, Json] | None = None, max_tokens: int = 2000,
+        handle: str = "", offset: int = 0,
+    ) -> CodeResult:
+        """Run a Python program beside the memory, and return what it computed; or the next part of a stored result."""
+        return self.call(requests.RunCodeRequest.of(
+            code=code, context_vars=context_vars, max_tokens=max_tokens, handle=handle, offset=offset,
+        ))
 
     def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -148,6 +148,22 @@ class Curator(Protocol):
         ...
 
 
+class Programs(Protocol):
+    """Runs programs that call the verbs."""
+
+    def bound_to(self, call: Callable[..., Awaitable[object]]) -> object:
+        """Return what carries out the verbs of programs, which call other verbs with a function."""
+        ...
+
+    async def describe(self) -> dict[str, str | int | bool]:
+        """Return what keeps programs apart from the machine, and their limits."""
+        ...
+
+    async def close(self) -> None:
+        """End the workers."""
+        ...
+
+
 class JobRunner(Protocol):
     """Runs the jobs that a write queues."""
 
@@ -176,6 +192,7 @@ class EngineBase(StoreOwner):
     llm: Llm | None = None
     job_runner: JobRunner | None = None
     curator: Curator | None = None
+    programs: Programs | None = None
     media_source: MediaSource | None = None
     # Replaces the embedder and the index by those of another model; None if they stay the same.
     models: ModelSwitch | None = None
@@ -192,11 +209,10 @@ class EngineBase(StoreOwner):
     @property
     def model(self) -> ModelInUse:
         """The model in use: one request uses the same embedder and index throughout, even if they are replaced."""
-        if self.models is None:
-            return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
-        current = self.models.current
         # A copy of an engine may have an embedder of its own.
-        return current if self.embedder is self.models.embedder else replace(current, embedder=self.embedder)
+        if self.models is not None and self.embedder is self.models.embedder:
+            return self.models.current
+        return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
 
     @property
     def _write_context(self) -> WriteContext:

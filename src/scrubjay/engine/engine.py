@@ -648,6 +648,8 @@ class Engine(EngineBase):
 
     async def close(self) -> None:
         """Finish pending work and release all resources."""
+        if self.programs is not None:
+            await self.programs.close()
         await self.access_log.close()
         if self.models is not None:
             await self.models.close()

@@ -20,8 +20,8 @@ class Verb:
     `long`: it has no time limit; `stops`: it ends with its caller like a read, and what it has stored stays;
     `progress`: it reports how far it is. `needs`: the least level of access; the owner's for what reaches files or
     tokens outside a space. `all_spaces`: it concerns the whole store. `notes`: the notes carry it out, and keep their
-    files in step; `curation`: the curation does, with the verbs of the engine. `command`, `route` and `tools` are its
-    names on the surfaces.
+    files in step; `curation`: the curation does, with the verbs of the engine; `code`: a program does, which calls
+    other verbs with the rights of its caller. `command`, `route` and `tools` are its names on the surfaces.
     """
 
     request: type[Request[object]]
@@ -37,6 +37,7 @@ class Verb:
     all_spaces: bool = False
     notes: bool = False
     curation: bool = False
+    code: bool = False
     command: str = ""
     route: str = ""
     tools: tuple[str, ...] = ()
@@ -145,6 +146,11 @@ _ALL = (
         tools=("items.memory_prune",),
     ),
     _reads(requests.CurationsRequest, curation=True, route="GET /curations", tools=("curation.curate",)),
+    # It writes only what its caller may write, so that it needs no more than the right to read.
+    _runs(
+        requests.RunCodeRequest, code=True, long=True, stops=True, needs=Access.READ, command="code run",
+        route="POST /code",
+    ),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
     _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),

@@ -1,6 +1,7 @@
 """The requests: one class for each verb, which declares its arguments for every surface."""
 
-from scrubjay.model.requests import curation, knowledge, memories, notes, space, versions
+from scrubjay.model.requests import code, curation, knowledge, memories, notes, space, versions
+from scrubjay.model.requests.code import *  # noqa: F403
 from scrubjay.model.requests.curation import *  # noqa: F403
 from scrubjay.model.requests.knowledge import *  # noqa: F403
 from scrubjay.model.requests.memories import *  # noqa: F403
@@ -9,6 +10,7 @@ from scrubjay.model.requests.space import *  # noqa: F403
 from scrubjay.model.requests.versions import *  # noqa: F403
 
 __all__: list[str] = []
+__all__ += code.__all__
 __all__ += curation.__all__
 __all__ += knowledge.__all__
 __all__ += memories.__all__

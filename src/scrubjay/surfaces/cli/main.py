@@ -22,6 +22,7 @@ COMMANDS_BY_MODULE = {
     "space": ("rules", "tags", "inbox"),
     "conflicts": ("conflicts",),
     "curate": ("curate", "prune"),
+    "code": ("code",),
     "jobs": ("jobs",),
     "notes": ("notes",),
     "extract": ("extract",),

@@ -1,11 +1,13 @@
 """Results for people: short lines, always with the id for the next command."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from scrubjay.model.branch import Branches, BranchMerged
+from scrubjay.model.code import CodeResult
 from scrubjay.model.conflict import ConflictDetails, ConflictStatus
 from scrubjay.model.fact import Extracted, StoredFact
 from scrubjay.model.labels import project_mark
@@ -217,6 +219,22 @@ def _show_undone(result: Undone) -> None:
         say("undone")
 
 
+def _show_code(result: CodeResult) -> None:
+    if result.stdout:
+        say(result.stdout.rstrip("\n"))
+    if result.success:
+        text = result.result if isinstance(result.result, str) else json.dumps(result.result, ensure_ascii=False)
+        say(text)
+    else:
+        say(f"line {result.line}: {result.error}" if result.line else result.error)
+        if result.hint:
+            say(f"  {result.hint}")
+    if result.next is not None:
+        say(f"  {result.next:,} of {result.total:,}; --handle {result.handle} --offset {result.next} reads on")
+    if result.run:
+        say(f"  undo --run {result.run} takes its changes back")
+
+
 def _show_status(result: Status) -> None:
     rows: list[tuple[str, object]] = [
         ("space", result.space),
@@ -408,6 +426,7 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Summary, _show_summary),
     (Extracted, _show_extracted),
     (Undone, _show_undone),
+    (CodeResult, _show_code),
     (Status, _show_status),
     (DoctorReport, _show_doctor_report),
     (Imported, _show_imported),

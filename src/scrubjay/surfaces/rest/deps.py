@@ -184,9 +184,18 @@ async def one_space_context(connection: HTTPConnection, space: Space = "") -> Re
     return _context(connection, grant, spaces=[space] if space else [], agent="")
 
 
+async def program_context(
+    connection: HTTPConnection, space: Space = "", agent: Agent = "", run: Run = ""
+) -> RequestContext:  # fmt: skip
+    """Return the context of a program, which needs the right to read, and writes what its caller may write."""
+    grant = _require_access(connection, Access.READ)
+    return _context(connection, grant, spaces=[space] if space else [], agent=agent, run=run)
+
+
 ReadContext = Annotated[RequestContext, Depends(read_context)]
 WriteContext = Annotated[RequestContext, Depends(write_context)]
 OneSpaceContext = Annotated[RequestContext, Depends(one_space_context)]
+ProgramContext = Annotated[RequestContext, Depends(program_context)]
 
 
 def dependencies_of(request: HTTPConnection) -> RestDependencies:

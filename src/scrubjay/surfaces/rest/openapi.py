@@ -58,6 +58,7 @@ _TAGS = {
     "inbox": "Memories that wait for approval.",
     "conflicts": "Conflicts between statements.",
     "curation": "Jobs that keep a space in order, and their reports.",
+    "code": "Programs that compute over memories.",
     "jobs": "Background jobs.",
     "notes": "Memories as Markdown notes.",
     "attachments": "Files that notes embed.",

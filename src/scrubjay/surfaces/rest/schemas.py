@@ -139,6 +139,9 @@ def _publish(model: type[BaseModel], name: str) -> type[BaseModel]:
 def _json_type(annotation: object) -> object:
     """Return the type of a field in JSON."""
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if any(get_origin(argument) is list and origin in (Union, UnionType) for argument in arguments):
+        # Any JSON: the type is recursive, and ours has another form.
+        return JsonValue
     if is_dataclass(annotation):
         return _model_of(cast("type[Hit]", annotation))
     if isinstance(annotation, type) and issubclass(annotation, Enum | Path):

@@ -1,0 +1,173 @@
+"""What a program can call: the verbs of the registry that its caller may use, and a few functions more.
+
+A program sees plain functions that return plain data. They go through the front door, with the caller's space and
+rights, and never longer than the program itself.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from inspect import getdoc
+
+from scrubjay.errors import InvalidInput, NotAllowed, NotFound, ScrubjayError
+from scrubjay.model.arguments import Argument, Request, arguments_of
+from scrubjay.model.caller import Access, Caller
+from scrubjay.model.memory import Json
+from scrubjay.model.verbs import VERBS, Verb
+from scrubjay.rpc.codec import to_json
+
+_log = logging.getLogger(__name__)
+
+Call = Callable[..., Awaitable[object]]
+# A program has no token budget while it runs, and may ask for more than an agent.
+_NO_TOKEN_LIMIT = 1_000_000
+# They take longer than a program may, send streams, or belong to the machinery of clients.
+_LONG_ALLOWED = frozenset({"remember_many", "extract"})
+_NEVER = frozenset({"export", "import", "outcome"})
+_LEVELS = tuple(Access)
+
+
+class HostError(Exception):
+    """An error as the program sees it: the name of a built-in exception, and a message without places or secrets."""
+
+    def __init__(self, *, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+def may_call(verb: Verb) -> bool:
+    """Whether programs have a verb: what an `undo` takes back, in one space, in a short time."""
+    if verb.code or verb.curation or verb.all_spaces or verb.effect == "destroys" or verb.name in _NEVER:
+        return False
+    if verb.needs in (Access.OWNER, Access.METRICS):
+        return False
+    return not verb.long or verb.name in _LONG_ALLOWED
+
+
+def caller_of(who: Caller, run: str) -> Caller:
+    """Return the caller on whose behalf a program acts: never more than the writer of one space."""
+    access = Access.WRITE if who.access is Access.OWNER else who.access
+    return replace(who, access=access, any_space=False, sees_paths=False, run=run)
+
+
+@cache
+def verbs_for(access: Access) -> Mapping[str, Verb]:
+    """Return the verbs that a program of a caller has."""
+    level = _LEVELS.index(access)
+    return {name: verb for name, verb in VERBS.items() if may_call(verb) and _LEVELS.index(verb.needs) <= level}
+
+
+@cache
+def signature_of(verb: Verb) -> str:
+    """Return how a program calls a verb: `recall(query, limit=8, …)`."""
+    return f"{verb.name}({', '.join(map(_parameter, arguments_of(verb.request)))})"
+
+
+def about_verb(verb: Verb) -> str:
+    """Return what a verb does, in one line."""
+    return (getdoc(verb.request) or "").partition("\n")[0]
+
+
+class Functions:
+    """The functions of one program, by name."""
+
+    def __init__(self, call: Call, who: Caller) -> None:
+        self._call = call
+        self._who = who
+        self._verbs = verbs_for(who.access)
+        self.calls = 0
+        self.has_written = False
+
+    async def call(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+        """Call a verb; raises HostError."""
+        try:
+            return await self._call_verb(name, args, kwargs)
+        except ScrubjayError as error:
+            raise host_error(error) from error
+        except (HostError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            # Its text may name files or contain data of others.
+            _log.exception("a program called %s, which failed", name[:100])
+            raise HostError(kind="RuntimeError", message=f"{name} failed inside the memory") from error
+
+    async def _call_verb(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+        """Carry out a verb, and return its result as plain data."""
+        verb = self._find(name)
+        request = verb.request.of(**_bind(verb, args, kwargs))
+        self.has_written = self.has_written or not verb.reads
+        return to_json(await self._carry_out(verb, request))
+
+    def offers(self, name: str) -> bool:
+        """Whether the caller may use a verb."""
+        return name in self._verbs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The verbs that the caller may use."""
+        return tuple(self._verbs)
+
+    async def _carry_out(self, verb: Verb, request: Request[object]) -> object:
+        work = asyncio.ensure_future(self._call(request, who=self._who))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # A write that has begun is completed, as it is for every other caller.
+            if verb.reads:
+                work.cancel()
+            await asyncio.wait({work})
+            raise
+
+    def _find(self, name: str) -> Verb:
+        verb = VERBS.get(name)
+        if verb is None or not may_call(verb):
+            raise HostError(kind="NameError", message=unknown_name(name, self.names))
+        # The same words as everywhere.
+        self._who.access.require(verb.needs, verb=name)
+        return verb
+
+
+def unknown_name(name: str, names: Sequence[str]) -> str:
+    """Return the message for a function that programs do not have."""
+    near = get_close_matches(name[:100], names, n=1)
+    hint = f"did you mean {near[0]}?" if near else "functions() lists what there is"
+    return f"name {name[:100]!r} is not defined; {hint}"
+
+
+def host_error(error: ScrubjayError) -> HostError:
+    """Return an error of the memory as the program sees it."""
+    kinds = (
+        (NotAllowed, "PermissionError"), (NotFound, "LookupError"), (InvalidInput, "ValueError"),
+    )  # fmt: skip
+    kind = next((name for kind, name in kinds if isinstance(error, kind)), "RuntimeError")
+    # Its places are hidden already: programs never see where files are.
+    return HostError(kind=kind, message=f"{error.message}. {error.hint}".rstrip(". ") if error.hint else error.message)
+
+
+def _bind(verb: Verb, args: Sequence[Json], kwargs: Mapping[str, Json]) -> dict[str, Json]:
+    """Return arguments by name; those that every surface accepts without a name may be given by place."""
+    places = [argument.name for argument in arguments_of(verb.request) if argument.about.positional]
+    if len(args) > len(places):
+        raise InvalidInput(
+            f"{verb.name} takes {len(places)} arguments by place ({', '.join(places)}), not {len(args)}",
+            hint=f"Name the others: {signature_of(verb)}",
+        )
+    placed = dict(zip(places, args, strict=False))
+    twice = next((name for name in placed if name in kwargs), None)
+    if twice:
+        raise InvalidInput(f"{verb.name} got {twice} twice", field=twice)
+    has_budget = any(argument.name == "max_tokens" for argument in arguments_of(verb.request))
+    budget: dict[str, Json] = {"max_tokens": _NO_TOKEN_LIMIT} if has_budget else {}
+    return {**budget, **placed, **kwargs}
+
+
+def _parameter(argument: Argument) -> str:
+    if argument.is_required:
+        return argument.name
+    default = argument.default
+    simple = default if isinstance(default, str | int | float | bool | type(None)) else None
+    return f"{argument.name}={simple!r}" if simple is not None else f"{argument.name}=…"

@@ -1,0 +1,206 @@
+"""The functions of programs that are no verbs: entities as lists, files, statistics, and what the interpreter lacks."""
+
+import statistics
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from scrubjay.code.functions import Functions, HostError, about_verb, host_error, signature_of, unknown_name, verbs_for
+from scrubjay.code.workspace import Workspace
+from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.caller import Access
+from scrubjay.model.memory import Json
+from scrubjay.model.verbs import VERBS
+
+PRELUDE = """
+import json, math, re
+
+result = None
+
+def filter_by_confidence(results, threshold):
+    return [r for r in results if r.get("confidence", r.get("score", r.get("relevance_score", 0))) > threshold]
+
+def summarize_results(results):
+    flat = []
+    for r in results:
+        if isinstance(r, list):
+            flat.extend(r)
+        else:
+            flat.append(r)
+    types = {}
+    for r in flat:
+        types[r.get("type", r.get("kind"))] = True
+    return {"count": len(flat), "types": list(types), "sample": flat[:5]}
+"""
+"""What every program begins with: the modules that it need not import, and functions that need no memory."""
+IN_PRELUDE = {
+    "filter_by_confidence(results, threshold)": "Return the results whose confidence, score or relevance is above a "
+    "threshold.",
+    "summarize_results(results)": "Return the number of results, their types, and the first five.",
+}
+MODULES = (
+    "json", "math", "re", "datetime", "collections", "itertools", "functools", "operator", "random", "time",
+    "decimal", "hashlib", "statistics",
+)  # fmt: skip
+"""The modules that a program can import, of which `statistics` is one of these functions."""
+_MANY = "_many"
+_MAX_BATCH = 10_000
+STATISTICS = (
+    "mean", "fmean", "median", "median_low", "median_high", "mode", "multimode", "stdev", "pstdev", "variance",
+    "pvariance", "quantiles",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Function:
+    signature: str
+    about: str
+    # The verb whose rights it needs; empty if it touches nothing but the caller's own files.
+    verb: str
+    call: Callable[..., Awaitable[Json]]
+
+    @property
+    def name(self) -> str:
+        return self.signature.partition("(")[0]
+
+
+class Library:
+    """All functions of one program: those of the registry, and those of this module before them."""
+
+    def __init__(self, functions: Functions, workspace: Workspace) -> None:
+        self._functions = functions
+        self._workspace = workspace
+        self._own = {function.name: function for function in self._list()}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that a program may pass around as values."""
+        return frozenset((*self._own, *self._functions.names))
+
+    async def call(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+        """Call a function, or once for each item of a list if its name ends so; raises HostError."""
+        self._functions.calls += 1
+        single = name.removesuffix(_MANY)
+        if name.endswith(_MANY) and name not in VERBS and single in self.names:
+            return await self._call_many(single, args, kwargs)
+        return await self._call(name, args, kwargs)
+
+    async def _call(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+        own = self._own.get(name)
+        if own is None and name.startswith("statistics."):
+            return _statistic(name.removeprefix("statistics."), args, kwargs)
+        if own is None:
+            return await self._functions.call(name, args, kwargs)
+        try:
+            if own.verb and not self._functions.offers(own.verb):
+                return await self._functions.call(own.verb, args, kwargs)
+            return await own.call(*args, **kwargs)
+        except TypeError:
+            # The wrong number of arguments, for the functions here check their types themselves.
+            raise HostError(kind="TypeError", message=f"call it as {own.signature}") from None
+        except ScrubjayError as error:
+            raise host_error(error) from error
+
+    async def _call_many(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+        """Call a function for each item: its arguments as a dict, or its first one. One that fails has an `error`."""
+        items = args[0] if args else None
+        if len(args) != 1 or not isinstance(items, list):
+            raise HostError(kind="TypeError", message=f"{name}{_MANY} takes a list with one item for each {name}")
+        if len(items) > _MAX_BATCH:
+            raise HostError(kind="ValueError", message=f"{name}{_MANY} takes {_MAX_BATCH:,} items at most")
+        results: list[Json] = []
+        for item in items:
+            own: Mapping[str, Json] = item if isinstance(item, dict) else {}
+            try:
+                results.append(await self._call(name, [] if own is item else [item], {**kwargs, **own}))
+            except HostError as error:
+                results.append({"error": error.message})
+        return results
+
+    def _list(self) -> tuple[_Function, ...]:
+        return (
+            _Function(
+                signature="search_nodes(query, limit=10)", verb="search_nodes", call=self._search_nodes,
+                about="Return a list of up to 10,000 entities by name, type and meaning; an empty query lists all.",
+            ),
+            _Function(
+                signature="get_status()", verb="get_memory_status", call=self._get_status,
+                about="Return counts by type and tier, sizes and versions.",
+            ),
+            _Function(
+                signature="diff(id, version1, version2)", verb="history", call=self._diff,
+                about="Return the differences between two versions of a memory, field by field.",
+            ),
+            _Function(
+                signature="read_file(name)", verb="", call=self._read_file, about="Return the text of a file.",
+            ),
+            _Function(
+                signature="write_file(name, text)", verb="", call=self._write_file,
+                about="Keep a text as a file of your own for later programs; returns its size.",
+            ),
+            _Function(
+                signature="list_files()", verb="", call=self._list_files, about="Return your files with their sizes.",
+            ),
+            _Function(
+                signature="delete_file(name)", verb="", call=self._delete_file, about="Delete one of your files.",
+            ),
+            _Function(
+                signature="load_result(handle)", verb="", call=self._workspace.result,
+                about="Return a stored result whole.",
+            ),
+            _Function(
+                signature="functions()", verb="", call=self._list_functions, about="Return what a program can call.",
+            ),
+        )  # fmt: skip
+
+    async def _search_nodes(self, query: Json, limit: Json = 10) -> Json:
+        answer = await self._functions.call("search_nodes", [query], {"limit": limit})
+        return cast("dict[str, Json]", answer)["results"]
+
+    async def _get_status(self) -> Json:
+        return await self._functions.call("get_memory_status", [], {})
+
+    async def _diff(self, id: Json, version1: Json, version2: Json) -> Json:
+        history = await self._functions.call("history", [id], {"diff": [version1, version2]})
+        return cast("dict[str, Json]", history)["diff"]
+
+    async def _read_file(self, name: Json) -> Json:
+        return await self._workspace.read(_text(name, "name"))
+
+    async def _write_file(self, name: Json, text: Json) -> Json:
+        return await self._workspace.write(_text(name, "name"), _text(text, "text"))
+
+    async def _list_files(self) -> Json:
+        return cast("Json", await self._workspace.sizes())
+
+    async def _delete_file(self, name: Json) -> Json:
+        return await self._workspace.delete(_text(name, "name"))
+
+    async def _list_functions(self) -> Json:
+        return [
+            *(f"{function.signature}: {function.about}" for function in self._own.values()),
+            *(f"{signature}: {about}" for signature, about in IN_PRELUDE.items()),
+            *_verb_lines(self._functions.names),
+        ]
+
+
+def _verb_lines(names: Sequence[str]) -> list[str]:
+    verbs = verbs_for(Access.WRITE)
+    return [f"{signature_of(verbs[name])}: {about_verb(verbs[name])}" for name in names]
+
+
+def _statistic(name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+    if name not in STATISTICS:
+        raise HostError(kind="AttributeError", message=unknown_name(name, STATISTICS))
+    try:
+        return getattr(statistics, name)(*args, **kwargs)
+    except (statistics.StatisticsError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise HostError(kind="ValueError", message=str(error)) from None
+    except (TypeError, AttributeError) as error:
+        raise HostError(kind="TypeError", message=str(error)) from None
+
+
+def _text(value: Json, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a text, not {type(cast('object', value)).__name__}", field=name)
+    return value

@@ -1,0 +1,127 @@
+"""The worker processes: a few that are warm, each for one program at a time, replaced when one does not stop."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrubjay.code.wall import WalledProgram, WallPolicy, build_wall
+from scrubjay.errors import WrongState
+from scrubjay.model.code import CodeLimits
+from scrubjay.workers import Shares
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pydantic_monty import AsyncMonty, AsyncMontySession, ExternalModule, OSPolicy
+
+_MIN_PROCESSES = 1
+# A worker is replaced after so many programs, so that nothing can add up in it.
+_MAX_PROGRAMS = 500
+_GRACE_SECONDS = 1.0
+_KILOBYTE = 1024
+
+
+class WorkerPool:
+    """The workers of one engine; they are started with the first program."""
+
+    def __init__(self, *, limits: CodeLimits, policy: WallPolicy) -> None:
+        self.limits = limits
+        self._policy = policy
+        self._lock = asyncio.Lock()
+        self._turns = Shares(limits.workers)
+        self._pool: AsyncMonty | None = None
+        self._walled: WalledProgram | None = None
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there are workers."""
+        return self._pool is not None
+
+    async def wall(self) -> WalledProgram:
+        """Return the wall around the workers; raises WrongState if it is not the demanded one."""
+        async with self._lock:
+            return await self._build_wall()
+
+    async def start(self) -> "AsyncMonty":
+        """Start the workers, unless they are there."""
+        async with self._lock:
+            if self._pool is None:
+                walled = await self._build_wall()
+                monty = await asyncio.to_thread(import_module, "pydantic_monty")
+                pool: AsyncMonty = monty.AsyncMonty(
+                    binary_path=walled.path, min_processes=_MIN_PROCESSES, max_processes=self.limits.workers,
+                    max_checkouts_per_worker=_MAX_PROGRAMS, feed_duration_limit_grace=_GRACE_SECONDS,
+                    turn_duration_limit_grace=_GRACE_SECONDS,
+                )  # fmt: skip
+                self._pool = await pool.__aenter__()
+            return self._pool
+
+    @asynccontextmanager
+    async def session(
+        self, *, now: "datetime | None", modules: "Mapping[str, ExternalModule]"
+    ) -> AsyncGenerator["AsyncMontySession"]:
+        """Lend a worker with an empty interpreter; a caller waits until one is free.
+
+        The clock of the interpreter stands still at `now`, if that is given.
+        """
+        async with self._turns.turn():
+            pool = await self.start()
+            limits = self.limits
+            policy: OSPolicy = {"sleep_system_max": limits.sleep_seconds, "timezone": "utc"}
+            if now:
+                policy["datetime"] = now
+            async with pool.checkout(
+                script_name="program.py",
+                limits={
+                    "max_feed_duration_secs": limits.seconds, "max_memory": limits.memory_mb << 20,
+                    "max_recursion_depth": limits.recursion, "max_suspensions": limits.calls,
+                    "max_total_sleep_secs": limits.sleep_seconds,
+                },
+                os_policy=policy,
+                external_modules=modules,
+            ) as session:  # fmt: skip
+                yield session
+
+    async def close(self) -> None:
+        """End the workers."""
+        async with self._lock:
+            if self._pool is not None:
+                await self._pool.__aexit__(None, None, None)
+                self._pool = None
+            if self._walled is not None:
+                self._walled.close()
+                self._walled = None
+
+    async def _build_wall(self) -> WalledProgram:
+        if self._walled is None:
+            program = await asyncio.to_thread(_find_program)
+            self._walled = await build_wall(program, limits=self.limits, policy=self._policy)
+        return self._walled
+
+
+def resident_mb(pid: int | None) -> float:
+    """Return the memory of a worker in megabytes; 0 where the system does not tell."""
+    if pid is None:
+        return 0.0
+    try:
+        # Behind a wall the worker is the innermost child.
+        while children := Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
+            pid = int(children[0])
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return 0.0
+    line = next((line for line in status.splitlines() if line.startswith("VmRSS:")), "VmRSS: 0 kB")
+    return int(line.split()[1]) / _KILOBYTE
+
+
+def _find_program() -> Path:
+    # It imports nothing of the package but this function.
+    try:
+        return Path(import_module("pydantic_monty._binary").find_monty_binary())
+    except (ImportError, FileNotFoundError) as error:
+        raise WrongState(
+            "the interpreter for programs is not installed", hint="Install pydantic-monty for this platform"
+        ) from error

@@ -1,0 +1,156 @@
+"""Values that cross the border between a program and the memory: plain JSON, of limited size, and parts of it."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import cast
+
+from scrubjay.model.memory import Json
+from scrubjay.text.cost import end_within, estimate_tokens
+
+_MAX_DEPTH = 100
+_MAX_NAME = 60
+_ELLIPSIS = "…"
+
+
+class NotJson(Exception):
+    """A value that is no JSON, or too large; its text says what to do."""
+
+
+def plain(value: object, *, most: int) -> Json:
+    """Return a value as JSON of at most so many characters; raises NotJson.
+
+    Programs share parts of values, so that a small one may be huge when it is written out: the size is counted first.
+    """
+    return _Plain(most).convert(value, depth=0)
+
+
+def dump(value: Json) -> str:
+    """Return JSON as text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def cost(value: Json) -> int:
+    """Return the number of tokens of a value."""
+    return estimate_tokens(value if isinstance(value, str) else dump(value))
+
+
+def length(value: Json) -> int:
+    """Return the number of parts of a value: items, entries, or characters."""
+    return len(value) if isinstance(value, list | dict | str) else 1
+
+
+def part_of(value: Json, *, offset: int, tokens: int) -> tuple[Json, int | None]:
+    """Return the parts of a value from an offset on that fit into a budget, and the offset of the next one.
+
+    A single part that does not fit is cut, as text.
+    """
+    if isinstance(value, str):
+        end = max(offset + 1, end_within(value, start=offset, tokens=tokens))
+        return value[offset:end], end if end < len(value) else None
+    if isinstance(value, list):
+        taken = _fitting(value[offset:], tokens)
+        end = offset + len(taken)
+        return taken, end if end < len(value) else None
+    if isinstance(value, dict):
+        names = list(value)[offset:]
+        taken = _fitting([[name, value[name]] for name in names], tokens)
+        end = offset + len(taken)
+        entries = dict(zip(names, (_value_of(item) for item in taken), strict=False))
+        return cast("Json", entries), end if end < len(value) else None
+    return value, None
+
+
+def shorten(text: str, tokens: int) -> str:
+    """Return the beginning of a text that fits into a budget, and say how much is missing."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    end = end_within(text, tokens=max(0, tokens - 10))
+    return f"{text[:end]}{_ELLIPSIS} ({len(text) - end:,} more characters)"
+
+
+class _Plain:
+    """One conversion, with the number of characters that are left."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def convert(self, value: object, *, depth: int) -> Json:
+        if depth > _MAX_DEPTH:
+            raise NotJson(f"it is nested more than {_MAX_DEPTH} levels deep, or contains itself")
+        self._spend(1)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            self._spend(len(value))
+            # A lone half of a surrogate pair is no text.
+            return value.encode("utf-8", "replace").decode("utf-8")
+        if isinstance(value, int | float | Decimal):
+            return self._number(value)
+        if isinstance(value, Mapping):
+            return self._mapping(cast("Mapping[object, object]", value), depth)
+        if isinstance(value, list | tuple):
+            return [self.convert(item, depth=depth + 1) for item in cast("list[object]", value)]
+        if isinstance(value, set | frozenset):
+            items = [self.convert(item, depth=depth + 1) for item in cast("set[object]", value)]
+            return sorted(items, key=dump)
+        if isinstance(value, date | time):
+            return value.isoformat()
+        if isinstance(value, timedelta):
+            return value.total_seconds()
+        attributes = getattr(value, "attributes", None)
+        if isinstance(attributes, Mapping):
+            return self._mapping(cast("Mapping[object, object]", attributes), depth)
+        name = getattr(value, "name", None) or type(value).__name__
+        raise NotJson(
+            f"it contains {str(name)[:_MAX_NAME]!r}, which is no JSON: return texts, numbers, lists and dicts"
+        )
+
+    def _number(self, value: float | Decimal) -> Json:
+        if isinstance(value, int):
+            self._spend(value.bit_length() // 4)
+            return value
+        number = float(value)
+        if not math.isfinite(number):
+            raise NotJson(f"it contains {number}, which is no JSON: return None or a text instead")
+        return number
+
+    def _mapping(self, value: Mapping[object, object], depth: int) -> Json:
+        result: dict[str, Json] = {}
+        for name, item in value.items():
+            if not isinstance(name, str | int | float | bool | date) and name is not None:
+                raise NotJson(f"it has the key {str(name)[:_MAX_NAME]}, and keys of JSON are texts: use str()")
+            text = str(self.convert(name, depth=depth + 1))
+            result[text] = self.convert(item, depth=depth + 1)
+        return result
+
+    def _spend(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise NotJson(f"it has more than {self._most:,} characters: return less, or write it to a file")
+
+
+def _fitting(items: Iterable[Json], tokens: int) -> list[Json]:
+    taken: list[Json] = []
+    left = tokens
+    for item in items:
+        left -= cost(item) + 1
+        if left < 0:
+            break
+        taken.append(item)
+    else:
+        return taken
+    return taken or [_cut(item, tokens)]
+
+
+def _cut(item: Json, tokens: int) -> Json:
+    # An entry of an object is a pair of its name and its value.
+    if isinstance(item, list) and len(item) == 2 and isinstance(item[0], str):  # noqa: PLR2004
+        return [item[0], shorten(item[1] if isinstance(item[1], str) else dump(item[1]), tokens)]
+    return shorten(item if isinstance(item, str) else dump(item), tokens)
+
+
+def _value_of(pair: Json) -> Json:
+    return cast("list[Json]", pair)[1]

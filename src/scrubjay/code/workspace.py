@@ -1,0 +1,131 @@
+"""The files of programs and their stored results: documents of the store, so that no path leads anywhere.
+
+They are private to one agent in one space, are encrypted where the store is, and are purged with the space. The oldest
+results go first; a file stays until it is deleted.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion, TooLarge
+from scrubjay.model.caller import Caller
+from scrubjay.model.document import Document
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Json
+from scrubjay.ports import Clock, DocumentStore
+
+_FILES = "code_files"
+_RESULTS = "code_results"
+_MAX_FILES = 200
+_MAX_RESULTS = 20
+_MAX_NAME = 100
+_OWNER_DIGITS = 16
+_HANDLE = "result-"
+_INDEX = "index"
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """The files and results of one caller."""
+
+    documents: DocumentStore
+    clock: Clock
+    who: Caller
+    quota: int
+
+    async def read(self, name: str) -> str:
+        """Return the text of a file."""
+        document = await self._document(_FILES, _key(name))
+        if document is None:
+            listed = ", ".join(await self.sizes()) or "none"
+            raise NotFound(f"there is no file {name[:_MAX_NAME]!r}", hint=f"There are: {listed[:500]}")
+        return str(document.value["text"])
+
+    async def write(self, name: str, text: str) -> int:
+        """Store a file, in the place of one with the same name; returns its size in bytes."""
+        key, size = _key(name), len(text.encode("utf-8", "replace"))
+        others = {other: used for other, used in (await self.sizes()).items() if other != name}
+        used = sum(others.values()) + size
+        if used > self.quota or len(others) >= _MAX_FILES:
+            raise TooLarge(
+                f"the workspace has room for {self.quota:,} bytes in {_MAX_FILES} files, and {used:,} bytes in "
+                f"{len(others) + 1} files are too much",
+                hint="Delete files with delete_file",
+            )
+        await self._put(_FILES, key, lambda _: {"text": text})
+        await self._put(_FILES, _INDEX, lambda sizes: {**sizes, name: size})
+        return size
+
+    async def sizes(self) -> dict[str, int]:
+        """Return the sizes of the files in bytes, by name."""
+        index = await self._document(_FILES, _INDEX)
+        return cast("dict[str, int]", dict(index.value)) if index else {}
+
+    async def delete(self, name: str) -> bool:
+        """Delete a file; returns whether it was there."""
+        key = _key(name)
+        await self._put(
+            _FILES, _INDEX, lambda sizes: {other: used for other, used in sizes.items() if other != name}
+        )  # fmt: skip
+        return await self.documents.delete_document(self.who.space, self._collection(_FILES), key)
+
+    async def store_result(self, value: Json) -> str:
+        """Store a result for reading on, in the place of the oldest one if there are many; returns its handle."""
+        collection, handle = self._collection(_RESULTS), f"{_HANDLE}{new_id()}"
+        await self._put(_RESULTS, handle, lambda _: {"value": value})
+        # Handles are in the order of time.
+        stored = await self.documents.documents(self.who.space, collection, limit=10 * _MAX_RESULTS)
+        for old in stored[:-_MAX_RESULTS]:
+            await self.documents.delete_document(self.who.space, collection, old.key)
+        return handle
+
+    async def result(self, handle: str) -> Json:
+        """Return a stored result."""
+        document = await self._document(_RESULTS, handle) if handle.startswith(_HANDLE) else None
+        if document is None:
+            raise NotFound(
+                f"there is no stored result {handle[:_MAX_NAME]!r}",
+                hint=f"The last {_MAX_RESULTS} are kept: run the code again",
+                field="handle",
+            )
+        return document.value["value"]
+
+    def _collection(self, kind: str) -> str:
+        """Return the collection of one agent. Its name may be any text, and that of a collection is short."""
+        owner = hashlib.sha256(self.who.agent.encode("utf-8", "replace")).hexdigest()[:_OWNER_DIGITS]
+        return f"{kind}.{owner}"
+
+    async def _document(self, kind: str, key: str) -> Document | None:
+        return await self.documents.document(self.who.space, self._collection(kind), key)
+
+    async def _put(self, kind: str, key: str, change: Callable[[Mapping[str, Json]], dict[str, Json]]) -> None:
+        """Change a document; once more if another program of the agent has changed it meanwhile."""
+        for attempt in range(_ATTEMPTS):
+            before = await self._document(kind, key)
+            document = Document(
+                space=self.who.space, collection=self._collection(kind), key=key,
+                value=change(before.value if before else {}), version=before.version if before else 1,
+                at=self.clock.now(),
+            )  # fmt: skip
+            try:
+                await self.documents.put_document(document, base=before.version if before else None)
+            except StaleVersion:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                return
+
+
+def _key(name: str) -> str:
+    """Return the key of a file. Its name is a plain one, since there are no folders."""
+    if not name or len(name) > _MAX_NAME or not name.isprintable() or name in (".", ".."):
+        raise InvalidInput(f"{name[:_MAX_NAME]!r} is no name of a file", hint="Use up to 100 printable characters")
+    if "/" in name or "\\" in name:
+        raise InvalidInput(
+            f"{name[:_MAX_NAME]!r} is a path, and the workspace has no folders",
+            hint="Name the file alone, such as analysis.json",
+        )
+    return f"file.{name}"
