@@ -52,6 +52,7 @@ from scrubjay.model.results import (
     Status,
     Summary,
     Undone,
+    Usage,
     Written,
 )
 from scrubjay.model.rules import Rules
@@ -506,6 +507,10 @@ class AsyncVerbs(ABC):
         return await self.call(requests.RunCodeRequest.of(
             code=code, context_vars=context_vars, max_tokens=max_tokens, handle=handle, offset=offset,
         ))
+
+    async def usage(self, *, days: int = 30, limit: int = 10) -> Usage:
+        """Return what is asked of the space, what is found and read, and which memories never are."""
+        return await self.call(requests.UsageRequest.of(days=days, limit=limit))
 
     async def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""
@@ -1099,6 +1104,10 @@ class SyncVerbs(ABC):
         return self.call(requests.RunCodeRequest.of(
             code=code, context_vars=context_vars, max_tokens=max_tokens, handle=handle, offset=offset,
         ))
+
+    def usage(self, *, days: int = 30, limit: int = 10) -> Usage:
+        """Return what is asked of the space, what is found and read, and which memories never are."""
+        return self.call(requests.UsageRequest.of(days=days, limit=limit))
 
     def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""

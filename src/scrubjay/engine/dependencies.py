@@ -35,6 +35,7 @@ from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.text_cache import TextCaches
+from scrubjay.recalling.usage import UsageLog
 from scrubjay.text.screening.secrets import require_no_secret
 from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
@@ -213,6 +214,10 @@ class EngineBase(StoreOwner):
         if self.models is not None and self.embedder is self.models.embedder:
             return self.models.current
         return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
+
+    @property
+    def _usage(self) -> UsageLog:
+        return self.access_log.usage or UsageLog(self._store, clock=self.clock, counts=False)
 
     @property
     def _write_context(self) -> WriteContext:
