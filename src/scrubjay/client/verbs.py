@@ -303,13 +303,13 @@ class AsyncVerbs(ABC):
         since: Moment = None, until: Moment = None,
         flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
         state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", limit: int = 12,
-        max_tokens: int = 1000,
+        max_tokens: int = 1000, prose: bool = False,
     ) -> Summary:
         """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
         return await self.call(requests.SummarizeRequest.of(
             entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project, scope=scope,
             tier=tier, session=session, agent=agent, trust=trust, metadata=metadata, since=since, until=until,
-            flag=flag, state=state, limit=limit, max_tokens=max_tokens,
+            flag=flag, state=state, limit=limit, max_tokens=max_tokens, prose=prose,
         ))
 
     async def path(
@@ -902,13 +902,13 @@ class SyncVerbs(ABC):
         since: Moment = None, until: Moment = None,
         flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
         state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", limit: int = 12,
-        max_tokens: int = 1000,
+        max_tokens: int = 1000, prose: bool = False,
     ) -> Summary:
         """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
         return self.call(requests.SummarizeRequest.of(
             entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project, scope=scope,
             tier=tier, session=session, agent=agent, trust=trust, metadata=metadata, since=since, until=until,
-            flag=flag, state=state, limit=limit, max_tokens=max_tokens,
+            flag=flag, state=state, limit=limit, max_tokens=max_tokens, prose=prose,
         ))
 
     def path(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from scrubjay.curation.apply import DONE, apply_changes
 from scrubjay.curation.plan import CurationContext, CurationJob
+from scrubjay.curation.polish import join_statements
 from scrubjay.curation.prune import prune
 from scrubjay.curation.registry import JOBS, chosen_jobs
 from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
@@ -21,7 +22,7 @@ from scrubjay.model.change import Action
 from scrubjay.model.curation import AGENT, SCHEDULE, SCHEDULE_KEY, CurationReport, CurationRun, PlannedChange, RunState
 from scrubjay.model.identity import new_id
 from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, RulesRequest
-from scrubjay.ports import Progress, RecordStore
+from scrubjay.ports import Llm, Progress, RecordStore
 
 _log = logging.getLogger(__name__)
 # Users' requests go first, for at most so many waits of so many seconds at each step.
@@ -97,6 +98,10 @@ class CurationRunner:
     async def curations(self, request: CurationsRequest, *, who: Caller) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs."""
         return await self._runs(who.space).reports(run=request.run, limit=request.limit, changes=request.changes)
+
+    async def join_statements(self, statements: Sequence[str], *, llm: Llm) -> str:
+        """Return statements as one coherent text of a language model, which says just what they do."""
+        return await join_statements(statements, llm=llm)
 
     async def mark_undone(self, run: str, *, space: str) -> None:
         """Note that a run was taken back, if it is one of curation."""

@@ -140,6 +140,10 @@ class EngineIndex(Protocol):
 class Curator(Protocol):
     """Carries out the verbs of curation, which use those of the engine."""
 
+    async def join_statements(self, statements: Sequence[str], *, llm: Llm) -> str:
+        """Return statements as one coherent text of a language model; raises LlmUnavailable if it gives no good one."""
+        ...
+
     async def mark_undone(self, run: str, *, space: str) -> None:
         """Note that a run was taken back, if it is one of curation."""
         ...

@@ -67,7 +67,7 @@ from scrubjay.recalling import read as reading
 from scrubjay.recalling.near import suggest
 from scrubjay.recalling.reminders import due
 from scrubjay.recalling.render import with_relevance
-from scrubjay.recalling.summary import summarize
+from scrubjay.recalling.summary import as_prose, summarize
 from scrubjay.recalling.text_cache import TextView
 from scrubjay.recalling.usage import PurgedText
 from scrubjay.transfer.export import export_lines, require_sections
@@ -316,9 +316,14 @@ class Engine(EngineBase):
 
     async def summarize(self, request: requests.SummarizeRequest, *, who: Caller) -> Summary:
         """Summarize the memories that pass a filter."""
-        return await summarize(
+        summary = await summarize(
             request, space=who.space, now=self.clock.now(), store=self._store, embedder=self.embedder
         )  # fmt: skip
+        if not request.prose:
+            return summary
+        llm = self.llm if (await self._rules(who.space)).llm != "off" else None
+        join = None if llm is None or self.curator is None else partial(self.curator.join_statements, llm=llm)
+        return await as_prose(summary, join=join)
 
     async def usage(self, request: requests.UsageRequest, *, who: Caller) -> Usage:
         """Return what is asked of a space, and what is found and read."""

@@ -275,7 +275,7 @@ class SummaryStatement:
 class Summary:
     """The result of `summarize`: statements, oldest first, of so many memories; `text` is all of it as Markdown.
 
-    `more`: there are older memories than were read.
+    `more`: there are older memories than were read. `degraded`: why no language model made a text of it.
     """
 
     statements: tuple[SummaryStatement, ...]
@@ -283,6 +283,7 @@ class Summary:
     more: bool = False
     text: str = ""
     tokens: int = 0
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

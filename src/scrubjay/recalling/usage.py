@@ -350,7 +350,8 @@ async def _used(
     total: _Counts, *, limit: int, now: datetime, reader: TolerantReader[RecordStore]
 ) -> tuple[UsedMemory, ...]:  # fmt: skip
     """Return the live memories that were found and read most often."""
-    ranked = sorted(total.ids, key=lambda id_: (-total.found[id_] - total.read[id_], id_))
+    # Equals stay in the order of their first use.
+    ranked = sorted(total.ids, key=lambda id_: -total.found[id_] - total.read[id_])
     used: list[UsedMemory] = []
     for start in range(0, len(ranked), _PAGE):
         used += [

@@ -209,6 +209,7 @@ def _show_summary(result: Summary) -> None:
     say(result.text or "there is nothing to summarize")
     if result.more:
         say(f"of the latest {result.memories:,} memories: there are more")
+    say_warnings(result.degraded)
 
 
 def _show_usage(result: Usage) -> None:

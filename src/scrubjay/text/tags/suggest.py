@@ -61,7 +61,8 @@ def remark_few_tags(tags: Sequence[str], *, provided: int, least: int, text: str
     if provided >= least:
         return ""
     if len(tags) >= least:
-        return f"{provided} of at least {least} tags were given; with those that its text suggests it has {', '.join(tags)}"
+        named = ", ".join(tags)
+        return f"{provided} of at least {least} tags were given; with those that its text suggests it has {named}"
     # Words that are not telling enough to become tags by themselves may still help a writer.
     words = {part for tag in tags for part in tag.split("-")}
     others: list[str] = []
