@@ -8,6 +8,7 @@ from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.prompts import PROMPTS
 from scrubjay.surfaces.mcp.resources import TEMPLATE
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from tests.scenarios.rest_calls import program_for
 from tests.scenarios.tenant_data import CallInputs, HttpRequest, Operation
 
 _Params = dict[str, Json]
@@ -229,6 +230,7 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         # By a unique name: several matches are ordered by their reads, which are counted with a delay.
         "search_nodes": lambda inputs: {"query": inputs.label if inputs.every(2) else inputs.name, "limit": 3},
         "update_entity": _update_entity,
+        "execute_code": lambda inputs: {"code": program_for(inputs)},
         "get_memory_status": lambda _: {},
         "auto_extract_facts": _conversation,
         "detect_conflicts": _detect,
@@ -256,11 +258,11 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         },
         "search_memory": lambda inputs: {"query": "the jay hid", "entity": inputs.label, "limit": 2},
     },
+    "code": {"run_code": lambda inputs: {"code": program_for(inputs)}},
     "curation": {
         "confirm": lambda inputs: {"ids": [inputs.ref], "reason": inputs.words[4]},
         "related": lambda inputs: {"id": inputs.ref, "suggest": 20},
         "due": lambda inputs: {"by": "2030-01-01T00:00:00Z"} if inputs.every(2) else {},
-        "usage": lambda _: {"limit": 4},
         "summarize": lambda inputs: (
             {"tags": [inputs.label]} if inputs.every(2) else {"since": "2000-01-01T00:00:00Z", "limit": 50}
         ),
@@ -305,7 +307,10 @@ def _call_tool(toolset: str, tool: str, arguments: _Arguments, inputs: CallInput
     return tool_call(tool, arguments(inputs), toolset=toolset, run=inputs.run)
 
 
-READERS = frozenset(tool.name for tools in TOOLSETS.values() for tool in tools if tool.read_only)
+# The program of the tests only reads.
+READERS = frozenset(
+    tool.name for tools in TOOLSETS.values() for tool in tools if tool.read_only or "run_code" in tool.verbs
+)
 TOOLS: tuple[Operation, ...] = tuple(
     Operation(name=f"{toolset}/{tool}", make=partial(_call_tool, toolset, tool, arguments), writes=tool not in READERS)
     for toolset, tools in _TOOLS.items()

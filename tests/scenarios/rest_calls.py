@@ -441,7 +441,6 @@ _ROUTES: dict[str, MakeRequest] = {
     ),
     "POST /code": lambda inputs: _send("POST", "/code", inputs, {"code": program_for(inputs)}),
     "GET /curations": lambda inputs: _send("GET", "/curations", inputs, query=(("limit", "2"), ("changes", "5"))),
-    "GET /usage": lambda inputs: _send("GET", "/usage", inputs, query=(("days", "7"), ("limit", "50"))),
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda inputs: _send("GET", f"/conflicts/{_segment(inputs.ref)}", inputs),
     "POST /scan": lambda inputs: _send("POST", "/scan", inputs, {"limit": 3}),
@@ -477,7 +476,8 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /export": _export,
     "POST /import": _import,
 }
-_READS = ("POST /memories/read", "POST /search", "POST /summary", "POST /tags/preview")
+# The program of the tests only reads.
+_READS = ("POST /code", "POST /memories/read", "POST /search", "POST /summary", "POST /tags/preview")
 PUBLIC = tuple(Operation(name=f"GET {path}", make=_get(path)) for path in ("/healthz", "/readyz"))
 METRICS = Operation(name="GET /metrics", make=_get("/metrics"), closed=True)
 ROUTES: tuple[Operation, ...] = (

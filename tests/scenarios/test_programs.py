@@ -111,6 +111,13 @@ async def test_files_are_private_to_an_agent_in_a_space_and_have_a_quota(memory:
     assert "has room for" in full.error
     assert await ada.value("delete_file('a.json')") is True
     assert await ada.value("delete_file('a.json')") is False
+    stored = await ada.run("'what Sarah said ' * 5000")
+    written = await ada.memory.remember("what Sarah said")
+    await ada.memory.forget(written.id)
+    await ada.memory.purge(written.id)
+    assert await ada.value("list_files()") == {}, "a file may contain what was purged"
+    with pytest.raises(NotFound):
+        await ada.run("", handle=stored.handle)
 
 
 async def test_a_reader_has_only_functions_that_read(memory: CuratedMemory) -> None:

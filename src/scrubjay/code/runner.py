@@ -10,8 +10,9 @@ from scrubjay.code.library import Library
 from scrubjay.code.pool import WorkerPool
 from scrubjay.code.values import NotJson, cost, length, part_of, plain, shorten
 from scrubjay.code.wall import WallPolicy
-from scrubjay.code.workspace import Workspace
-from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.code.workspace import Workspace, empty_workspaces
+from scrubjay.engine.dependencies import NO_WALL
+from scrubjay.errors import InvalidInput, TooLarge, WrongState
 from scrubjay.model.caller import Caller
 from scrubjay.model.code import CodeLimits, CodeResult
 from scrubjay.model.identity import new_id
@@ -42,11 +43,18 @@ class CodeRunner:
 
     async def describe(self) -> dict[str, str | int | bool]:
         """Return the wall around programs, and their limits."""
-        walled = await self.pool.wall()
-        described: dict[str, str | int | bool] = {"wall": walled.wall.value}
-        if walled.why:
-            described["why"] = walled.why
-        return {**described, "seconds": self.limits.seconds, "memory_mb": self.limits.memory_mb}
+        try:
+            walled = await self.pool.wall()
+        except WrongState as error:
+            return {"wall": NO_WALL, "why": error.message}
+        why: dict[str, str | int | bool] = {"why": walled.why} if walled.why else {}
+        return {
+            "wall": walled.wall.value, **why, "seconds": self.limits.seconds, "memory_mb": self.limits.memory_mb,
+        }  # fmt: skip
+
+    async def forget(self, space: str) -> None:
+        """Empty the workspaces of a space, since their files may contain what was purged."""
+        await empty_workspaces(self.documents, space)
 
     async def close(self) -> None:
         """End the workers."""
@@ -63,7 +71,11 @@ class CodeVerbs:
     async def run_code(self, request: RunCodeRequest, *, who: Caller) -> CodeResult:
         """Run a program, or return the next part of a stored result."""
         if bool(request.code.strip()) == bool(request.handle):
-            raise InvalidInput("give `code` to run, or the `handle` of a stored result", field="code")
+            raise InvalidInput(
+                "there is a stored result to read beside the code" if request.handle else "there is no code to run",
+                hint="Give `code`, or the `handle` of a stored result",
+                field="code",
+            )
         agent = caller_of(who, who.run or new_id())
         workspace = self._workspace(agent)
         if request.handle:

@@ -99,10 +99,14 @@ def _try(program: Path, wall: Wall, limits: CodeLimits) -> tuple[Path | None, st
     missing = [name for name in _tools(wall) if shutil.which(name) is None]
     if missing:
         return None, f"{missing[0]} is not installed"
-    folder = Path(tempfile.mkdtemp(prefix="scrubjay-wall-"))
-    script = folder / "worker"
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(wall_command(program, wall, limits))} "$@"\n', encoding="utf-8")
-    script.chmod(0o700)
+    try:
+        command = shlex.join(wall_command(program, wall, limits))
+        folder = Path(tempfile.mkdtemp(prefix="scrubjay-wall-"))
+        script = folder / "worker"
+        script.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+        script.chmod(0o700)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, f"{wall} cannot be used: {error}"
     problem = _problem_of(script)
     if problem:
         shutil.rmtree(folder, ignore_errors=True)

@@ -16,6 +16,8 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
 from scrubjay.ports import Clock, DocumentStore
 
+_PREFIX = "code_"
+_PAGE = 100
 _FILES = "code_files"
 _RESULTS = "code_results"
 _MAX_FILES = 200
@@ -117,6 +119,17 @@ class Workspace:
                     raise
             else:
                 return
+
+
+async def empty_workspaces(documents: DocumentStore, space: str) -> None:
+    """Delete the files and results of all agents in a space."""
+    after = (_PREFIX, "")
+    while page := await documents.all_documents(space, after=after, limit=_PAGE):
+        for document in page:
+            if not document.collection.startswith(_PREFIX):
+                return
+            await documents.delete_document(space, document.collection, document.key)
+        after = (page[-1].collection, page[-1].key)
 
 
 def _key(name: str) -> str:

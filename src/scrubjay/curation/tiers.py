@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
 from scrubjay.model.memory import Memory, Tier
-from scrubjay.ports import Commit
 
 MIN_AGE = timedelta(days=30)
 MIN_ACCESSES = 3
@@ -31,13 +30,14 @@ class TierJob:
                         why=_reason(memory, now), before=memory.tier.value, after=tier.value,
                     )  # fmt: skip
 
-    async def apply(self, change: PlannedChange, context: CurationContext) -> Commit | str:
+    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
         """Move the memory, unless its use says otherwise by now."""
         (memory,) = await context.read(change)
         tier = tier_for(memory, context.now)
         if tier.value != change.after:
             return "it was used since" if tier is Tier.WORKING else "it is no longer in use"
-        return context.commit(context.revise(memory, message=change.why, tier=tier))
+        await context.commit(context.revise(memory, message=change.why, tier=tier))
+        return ""
 
 
 def tier_for(memory: Memory, now: datetime) -> Tier:

@@ -35,7 +35,6 @@ from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.recalling.usage import UsageLog
 from scrubjay.text.screening.secrets import require_no_secret
 from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
@@ -140,10 +139,6 @@ class EngineIndex(Protocol):
 class Curator(Protocol):
     """Carries out the verbs of curation, which use those of the engine."""
 
-    async def join_statements(self, statements: Sequence[str], *, llm: Llm) -> str:
-        """Return statements as one coherent text of a language model; raises LlmUnavailable if it gives no good one."""
-        ...
-
     async def mark_undone(self, run: str, *, space: str) -> None:
         """Note that a run was taken back, if it is one of curation."""
         ...
@@ -151,6 +146,10 @@ class Curator(Protocol):
     async def forget(self, ids: AbstractSet[str], *, space: str, run: str) -> None:
         """Keep no labels of purged memories in plans and reports."""
         ...
+
+
+NO_WALL = "none"
+"""The wall of programs that are refused, because there is none."""
 
 
 class Programs(Protocol):
@@ -161,7 +160,11 @@ class Programs(Protocol):
         ...
 
     async def describe(self) -> dict[str, str | int | bool]:
-        """Return what keeps programs apart from the machine, and their limits."""
+        """Return the wall around programs, why it is no stronger one, and their limits."""
+        ...
+
+    async def forget(self, space: str) -> None:
+        """Empty the workspaces of a space, since their files may contain what was purged."""
         ...
 
     async def close(self) -> None:
@@ -218,10 +221,6 @@ class EngineBase(StoreOwner):
         if self.models is not None and self.embedder is self.models.embedder:
             return self.models.current
         return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
-
-    @property
-    def _usage(self) -> UsageLog:
-        return self.access_log.usage or UsageLog(self._store, clock=self.clock, counts=False)
 
     @property
     def _write_context(self) -> WriteContext:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from scrubjay.engine.dependencies import PlainFile
+from scrubjay.engine.dependencies import NO_WALL, PlainFile, Programs
 from scrubjay.engine.scrub import known_damage, scrub
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.lookup.references import TolerantReader
@@ -51,6 +51,7 @@ class Subject:
     data: Path
     clock: Clock
     plain_files: Callable[[], Sequence[PlainFile]] | None = None
+    programs: Programs | None = None
 
 
 async def status(subject: Subject, *, space: str) -> Status:
@@ -138,6 +139,7 @@ async def doctor(subject: Subject, *, space: str, deep: bool, trashed: Sequence[
             await _vectors_check(subject.store, subject.embedder),
             await _branches_check(subject.store, space=space, trashed=trashed),
             _index_check(subject.index),
+            *([_programs_check(await subject.programs.describe())] if subject.programs else ()),
         )
     )
 
@@ -233,6 +235,19 @@ def _folder_check(data: Path) -> Check:
         ok=not open_to_others,
         detail=f"{data} can be read by other users (mode {mode:o})" if open_to_others else f"only you can read {data}",
         fix=f"chmod 700 {data}" if open_to_others else "",
+    )
+
+
+def _programs_check(code: Description) -> Check:
+    """Check that there is the wall that is demanded; a weaker one than there could be is no failure."""
+    wall, why = str(code["wall"]), str(code.get("why", ""))
+    refused = wall == NO_WALL
+    detail = "programs are refused" if refused else f"the wall around programs is {wall}"
+    return Check(
+        name="programs",
+        ok=not refused,
+        detail=f"{detail}: {why}" if why else detail,
+        fix="Install bubblewrap, or set SCRUBJAY_CODE_WALL to auto" if refused else "",
     )
 
 

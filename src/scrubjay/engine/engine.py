@@ -52,7 +52,6 @@ from scrubjay.model.results import (
     Status,
     Summary,
     Undone,
-    Usage,
     Written,
 )
 from scrubjay.model.rules import Rules
@@ -67,9 +66,8 @@ from scrubjay.recalling import read as reading
 from scrubjay.recalling.near import suggest
 from scrubjay.recalling.reminders import due
 from scrubjay.recalling.render import with_relevance
-from scrubjay.recalling.summary import as_prose, summarize
+from scrubjay.recalling.summary import summarize
 from scrubjay.recalling.text_cache import TextView
-from scrubjay.recalling.usage import PurgedText
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import Screening, import_lines
 from scrubjay.versions import branches
@@ -123,12 +121,7 @@ class Engine(EngineBase):
         recalled = await recalling.recall(
             request, spaces=who.spaces, now=self.clock.now(), context=self._recall_context
         )  # fmt: skip
-        self.access_log.note((hit.space, hit.id) for hit in recalled.pinned)
-        self.access_log.note_question(
-            # A later page is the same question.
-            "" if request.cursor else request.query, [(hit.space, hit.id) for hit in recalled.hits], space=who.space,
-            is_answered=bool(recalled.hits) and not recalled.nothing_relevant,
-        )  # fmt: skip
+        self.access_log.note((hit.space, hit.id) for hit in (*recalled.pinned, *recalled.hits))
         return with_relevance(recalled, at=request.as_of or self.clock.now())
 
     async def search_text(self, request: requests.SearchTextRequest, *, who: Caller) -> TextsFound:
@@ -141,7 +134,7 @@ class Engine(EngineBase):
     async def read(self, request: requests.ReadRequest, *, who: Caller) -> ReadResult:
         """Return whole memories by id, name or title, as they are or as they were."""
         result = await reading.read(request, spaces=who.spaces, now=self.clock.now(), store=self._store)
-        self.access_log.note_reads([(memory.space, memory.id) for memory in result.memories])
+        self.access_log.note((memory.space, memory.id) for memory in result.memories)
         return result
 
     async def revise(self, request: requests.ReviseRequest, *, who: Caller) -> Written:
@@ -182,16 +175,14 @@ class Engine(EngineBase):
 
     async def purge(self, request: requests.PurgeRequest, *, who: Caller) -> Outcome:
         """Destroy memories in the trash."""
-        purged, usage = PurgedText(), self._usage
-        result = await delete.purge(
-            request, space=who.space, origin=self._origin(who), store=self._store, note=purged.add
-        )  # fmt: skip
+        result = await delete.purge(request, space=who.space, origin=self._origin(who), store=self._store)
         if result.done and not result.dry_run:
             self.answers.clear()
-            await usage.forget(purged, space=who.space)
             await self.index.after_purge()
             if self.curator is not None:
                 await self.curator.forget({memory.id for memory in result.done}, space=who.space, run=who.run)
+            if self.programs is not None:
+                await self.programs.forget(who.space)
         return result
 
     async def relate(self, request: requests.RelateRequest, *, who: Caller) -> Related:
@@ -316,18 +307,9 @@ class Engine(EngineBase):
 
     async def summarize(self, request: requests.SummarizeRequest, *, who: Caller) -> Summary:
         """Summarize the memories that pass a filter."""
-        summary = await summarize(
+        return await summarize(
             request, space=who.space, now=self.clock.now(), store=self._store, embedder=self.embedder
         )  # fmt: skip
-        if not request.prose:
-            return summary
-        llm = self.llm if (await self._rules(who.space)).llm != "off" else None
-        join = None if llm is None or self.curator is None else partial(self.curator.join_statements, llm=llm)
-        return await as_prose(summary, join=join)
-
-    async def usage(self, request: requests.UsageRequest, *, who: Caller) -> Usage:
-        """Return what is asked of a space, and what is found and read."""
-        return await self._usage.usage(request, space=who.space, unread_but=self.access_log.pending(who.space))
 
     async def path(self, request: requests.PathRequest, *, who: Caller) -> Network:
         """Return a shortest path from one memory to another."""
@@ -407,7 +389,7 @@ class Engine(EngineBase):
 
     def note_reads(self, ids: Iterable[str], *, who: Caller) -> None:
         """Count a read of each of these memories."""
-        self.access_log.note_reads([(who.space, memory_id) for memory_id in ids])
+        self.access_log.note((who.space, memory_id) for memory_id in ids)
 
     async def texts(self, view: TextView, *, space: str) -> dict[str, str]:
         """Return the texts of all memories of a view, by id."""
@@ -440,8 +422,7 @@ class Engine(EngineBase):
             request.query, limit=request.limit, recalled=semantic, now=self.clock.now(), space=who.space,
             store=self._store, text_caches=self.text_caches,
         )  # fmt: skip
-        hits = [(who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"])]
-        self.access_log.note_question(request.query, hits, space=who.space, is_answered=bool(hits))
+        self.access_log.note((who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"]))
         return nodes
 
     async def get_memory_status(self, request: requests.GetMemoryStatusRequest, *, who: Caller) -> dict[str, Json]:
@@ -603,7 +584,10 @@ class Engine(EngineBase):
     async def status(self, request: requests.StatusRequest, *, who: Caller) -> Status:
         """Return health and sizes."""
         status = await diagnostics.status(await self._subject(), space=who.space)
-        return status if self.llm is None else replace(status, llm=await self.llm.describe())
+        return replace(
+            status, llm=await self.llm.describe() if self.llm else {},
+            code=await self.programs.describe() if self.programs else {},
+        )  # fmt: skip
 
     async def ready(self) -> None:
         """Check with one query that the store works; raises its error."""
@@ -664,7 +648,7 @@ class Engine(EngineBase):
             await self.index.open()
         return diagnostics.Subject(
             store=self._store, embedder=self.embedder, index=await self.index.describe(), data=self.data,
-            clock=self.clock, plain_files=self.plain_files,
+            clock=self.clock, plain_files=self.plain_files, programs=self.programs,
         )  # fmt: skip
 
     async def close(self) -> None:

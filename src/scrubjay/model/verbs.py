@@ -149,11 +149,7 @@ _ALL = (
     # It writes only what its caller may write, so that it needs no more than the right to read.
     _runs(
         requests.RunCodeRequest, code=True, long=True, stops=True, needs=Access.READ, command="code run",
-        route="POST /code",
-    ),
-    # What others have asked is no business of a guest.
-    _reads(
-        requests.UsageRequest, needs=Access.AGENT, command="usage", route="GET /usage", tools=("curation.usage",),
+        route="POST /code", tools=("code.run_code",),
     ),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),

@@ -35,6 +35,7 @@ _TEXTS_OF: dict[str, Json] = {"entityName": "Ada", "contents": ["x"], "observati
 _LINK: dict[str, Json] = {"from": "Ada", "to": "Bob", "relationType": "knows"}
 # Valid values of required arguments.
 _GOOD: dict[str, Json] = {
+    "code": "result = 1",
     "text": "Cleo keeps bees.", "title": "Bees", "content": "Cleo keeps bees.", "query": "tea", "ids": ["tea"],
     "id": "tea", "source": "tea", "target": "coffee", "entities": ["Ada"], "memory_type": "fact", "scope": "team",
     "identifier": "tea", "source_id": "tea", "target_id": "coffee", "entity_name": "Ada", "branch_name": "draft",

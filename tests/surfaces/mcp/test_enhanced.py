@@ -293,4 +293,4 @@ async def test_where_both_are_served_the_richer_dialect_answers() -> None:
     own = {tool.name: tool for tool in TOOLSETS["enhanced"]}
     assert all(served[name] is tool for name, tool in own.items())
     assert served["create_relations"] in TOOLSETS["kg"]
-    assert len(own) == 16
+    assert len(own) == 17

@@ -29,7 +29,6 @@ from scrubjay.model.results import (
     Status,
     Summary,
     Undone,
-    Usage,
     Written,
 )
 from scrubjay.model.rules import Rules
@@ -209,36 +208,6 @@ def _show_summary(result: Summary) -> None:
     say(result.text or "there is nothing to summarize")
     if result.more:
         say(f"of the latest {result.memories:,} memories: there are more")
-    say_warnings(result.degraded)
-
-
-def _show_usage(result: Usage) -> None:
-    if not result.counted:
-        say("questions are not counted: SCRUBJAY_USAGE is off")
-    questions = f"asked {_times(result.recalls)}, {_times(result.nothing_relevant)} without an answer"
-    say(f"since {result.since}: {questions}; {result.reads:,} memories read")
-    for day in result.days:
-        say(f"  {day.date}  asked {day.recalls:,}, unanswered {day.nothing_relevant:,}, read {day.reads:,}")
-    for title, lines in (
-        ("most asked", [
-            f"{question.count:,} {question.text}"
-            + (f" (nothing relevant {_times(question.nothing_relevant)})" if question.nothing_relevant else "")
-            for question in result.questions
-        ]),
-        ("most used", [f"{memory.name}: found {memory.found:,}, read {memory.read:,}" for memory in result.memories]),
-        (f"never read: {result.never_read_count:,}", [
-            f"{memory.name}, since {memory.created_at.date().isoformat()}" for memory in result.never_read
-        ]),
-    ):  # fmt: skip
-        if lines:
-            say("")
-            say(title)
-            for line in lines:
-                say(f"  {line}")
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 def _show_undone(result: Undone) -> None:
@@ -281,6 +250,7 @@ def _show_status(result: Status) -> None:
         ("index", _list_values(result.index)),
         *((("notes", _list_values(result.vault)),) if result.vault else ()),
         ("llm", _list_values(result.llm) or "off"),
+        ("code", _list_values(result.code) or "off"),
         ("daemon", _list_values(result.daemon) or "not running; this command opened the store"),
         ("scrubjay", result.version),
     ]
@@ -455,7 +425,6 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Context, _show_context),
     (DueReminders, _show_due),
     (Summary, _show_summary),
-    (Usage, _show_usage),
     (Extracted, _show_extracted),
     (Undone, _show_undone),
     (CodeResult, _show_code),

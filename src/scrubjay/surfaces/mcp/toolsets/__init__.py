@@ -15,7 +15,7 @@ from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, drop_empty, room_for, trim_lists
 from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolContext, ToolResult
-from scrubjay.surfaces.mcp.toolsets import core, curation, enhanced, entities, items, kg, notes, session, smart
+from scrubjay.surfaces.mcp.toolsets import code, core, curation, enhanced, entities, items, kg, notes, session, smart
 from scrubjay.surfaces.mcp.toolsets.schema import output_schema, verb_schema
 
 DEFAULT = "core"
@@ -31,6 +31,7 @@ _WRITTEN: dict[str, tuple[Tool, ...]] = {
     "notes": notes.TOOLS,
     "session": session.TOOLS,
     "curation": curation.TOOLS,
+    "code": code.TOOLS,
 }
 
 

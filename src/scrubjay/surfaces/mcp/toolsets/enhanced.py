@@ -6,7 +6,7 @@ from scrubjay.graph.records import RECORD_FIELDS, RECORD_NAMES
 from scrubjay.model.conflict import Strategy
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.tool import Tool
-from scrubjay.surfaces.mcp.toolsets import enhanced_entities, enhanced_versions
+from scrubjay.surfaces.mcp.toolsets import code, enhanced_entities, enhanced_versions
 from scrubjay.surfaces.mcp.toolsets.enhanced_results import Call, error_result
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
@@ -242,5 +242,13 @@ TOOLS = (
         output=_output(entity=TEXT, branch_name=TEXT, current_branch=TEXT, branches=LIST, run=TEXT),
         names=enhanced_versions.NAMES,
         verbs={"drop_branch": ""},
+    ),
+    _tool(
+        "execute_code",
+        code.ABOUT,
+        code.execute_code,
+        input=input_schema("code", code=TEXT, context_vars=described(OBJECT, "variables of the program")),
+        output=_output(**code.OUTPUT),
+        verbs={"run_code": ""},
     ),
 )  # fmt: skip
