@@ -37,9 +37,10 @@ SCALE_SIZES ?= 1000 10000 100000
 WRITING_SIZES ?= 1000 10000
 KNOWLEDGE_SIZES ?= 1000 10000
 NOTES ?= 2000
+CURATION_SIZES ?= 4000 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes docs lock lock-interop clean
+.PHONY: help run tour test coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -111,6 +112,9 @@ bench-knowledge: $(DONE)/test ## measure versions, conflicts, extraction and the
 
 bench-notes: $(DONE)/test ## measure import, files and following of notes (NOTES=2000)
 	@$(BIN)/python -m benchmarks.notes $(NOTES) $(ARGS)
+
+bench-curation: $(DONE)/test ## measure curation and re-embedding beside users (CURATION_SIZES, LOCOMO=locomo10.json)
+	@$(BIN)/python -m benchmarks.curation --memories $(CURATION_SIZES) $(if $(LOCOMO),--locomo $(LOCOMO)) $(ARGS)
 
 docs: $(DONE)/core ## write docs/reference, the clients' methods, the REST examples and SECURITY.md's promises from the code
 	$(BIN)/python -m scripts.client

@@ -1,4 +1,4 @@
-"""Measures curation: `python -m benchmarks.curation --memories 20000 --locomo FILE`. See benchmarks/README.md."""
+"""Measures curation: `make bench-curation LOCOMO=FILE`. See benchmarks/README.md."""
 
 import argparse
 import asyncio
@@ -21,6 +21,7 @@ from benchmarks.invented import invented_question, invented_sentence
 from benchmarks.recall_data import Collection
 from benchmarks.recall_locomo import load_locomo
 from benchmarks.recall_metrics import DEPTH, Answer, quality
+from benchmarks.recall_sources import make_conversations
 from benchmarks.recall_store import DatasetEmbedder, FilledStore, fill
 from benchmarks.tables import Check, at_most
 from benchmarks.timing import Spread, resident_mb, spread
@@ -152,7 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, nargs="*", default=[_TARGET_MEMORIES], help="sizes of stores")
     parser.add_argument("--reembed", type=int, default=10_000, help="size of the store whose model changes; 0: none")
-    parser.add_argument("--locomo", type=Path, help="a file of LoCoMo conversations")
+    parser.add_argument("--locomo", type=Path, help="a file of LoCoMo conversations; without it, made-up ones")
     options = parser.parse_args()
     checks: list[Check] = []
     scales = [asyncio.run(measure(count)) for count in options.memories]
@@ -164,8 +165,8 @@ def main() -> None:
         checks.append(at_most("growth of the CPU time, as a power of the size", float(growth), 1.9, ""))
     if options.reembed:
         checks += _print_change(asyncio.run(change_model(options.reembed)))
-    if options.locomo is not None:
-        checks += _print_kept(asyncio.run(consolidate(load_locomo(options.locomo))))
+    conversations = make_conversations() if options.locomo is None else load_locomo(options.locomo)
+    checks += _print_kept(asyncio.run(consolidate(conversations)))
     for text, is_met in checks:
         print(f"{'ok  ' if is_met else 'MISS'} {text}")
 
@@ -400,7 +401,7 @@ def _print_change(change: ModelChange) -> list[Check]:
 
 def _print_kept(result: Kept) -> list[Check]:
     share = result.traced / result.statements if result.statements else 1.0
-    print(f"LoCoMo: {result.made} memories made, {result.archived} episodes archived")
+    print(f"conversations: {result.made} memories made, {result.archived} episodes archived")
     print(f"  R@10 {result.before:.4f} before, {result.after:.4f} after")
     return [
         (

@@ -281,6 +281,7 @@ async def _curation(story: Story) -> None:
     await story.call("curate", {"jobs": ["tiers"]})
     await story.call("curations", {"limit": "1"})
     await story.call("prune", {"days": 30, "dry_run": True})
+    await story.call("usage", {"days": "7"})
 
 
 async def _programs(story: Story) -> None:

@@ -195,6 +195,12 @@ class Settings:
         "SCRUBJAY_CODE_LIMITS",
         "Limits of those programs, such as `seconds=10,memory_mb=100`; docs/explanation/code.md lists them all.",
     )
+    usage: bool = _setting(
+        True,  # noqa: FBT003
+        "SCRUBJAY_USAGE",
+        "Count what is asked, found and read, for `usage`. If it is off, what was counted of a space is deleted when "
+        "it is next used.",
+    )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting(
         "127.0.0.1:7272",

@@ -263,6 +263,7 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "confirm": lambda inputs: {"ids": [inputs.ref], "reason": inputs.words[4]},
         "related": lambda inputs: {"id": inputs.ref, "suggest": 20},
         "due": lambda inputs: {"by": "2030-01-01T00:00:00Z"} if inputs.every(2) else {},
+        "usage": lambda _: {"limit": 4},
         "summarize": lambda inputs: (
             {"tags": [inputs.label]} if inputs.every(2) else {"since": "2000-01-01T00:00:00Z", "limit": 50}
         ),

@@ -23,7 +23,7 @@ from scrubjay.model.caller import Access, Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.model.token import Token
-from scrubjay.recalling import access_log
+from scrubjay.recalling import access_log, usage
 from scrubjay.settings import Settings
 from tests.backends import Choice, backend
 from tests.scenarios.tenant_data import ID, WORD, HttpRequest, KnownRefs, Tenant
@@ -190,7 +190,9 @@ class ServerPair:
         """Start both, each in a folder of its own and on the same kind of backend."""
         with ExitStack() as stack:
             # Reads are counted a moment later, and the order of nodes depends on the counts: they wait until the end.
-            stack.enter_context(pytest.MonkeyPatch.context()).setattr(access_log, "_DELAY", 3_600.0)
+            patches = stack.enter_context(pytest.MonkeyPatch.context())
+            patches.setattr(access_log, "_DELAY", 3_600.0)
+            patches.setattr(usage, "_DELAY", 3_600.0)
             model = stack.enter_context(EmbeddingServer())
             busy, quiet = (
                 stack.enter_context(_start_server(folder / name, model.url, stack.enter_context(backend(on))))

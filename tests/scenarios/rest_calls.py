@@ -441,6 +441,7 @@ _ROUTES: dict[str, MakeRequest] = {
     ),
     "POST /code": lambda inputs: _send("POST", "/code", inputs, {"code": program_for(inputs)}),
     "GET /curations": lambda inputs: _send("GET", "/curations", inputs, query=(("limit", "2"), ("changes", "5"))),
+    "GET /usage": lambda inputs: _send("GET", "/usage", inputs, query=(("days", "7"), ("limit", "50"))),
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda inputs: _send("GET", f"/conflicts/{_segment(inputs.ref)}", inputs),
     "POST /scan": lambda inputs: _send("POST", "/scan", inputs, {"limit": 3}),

@@ -1,8 +1,10 @@
-"""Memories over a year: their relevance and its confirmation, due reminders, suggestions, and summaries."""
+"""Memories over a year: their relevance and its confirmation, reminders, suggestions, summaries, and their use."""
 
+import asyncio
 import json
 import math
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -16,7 +18,10 @@ from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, WrongState
 from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
+from scrubjay.model.requests import ExportRequest
+from scrubjay.ports import RecordStore
 from scrubjay.recalling.access_log import AccessLog
+from scrubjay.recalling.usage import UsageLog
 from scrubjay.settings import Settings
 from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
@@ -38,7 +43,8 @@ async def engine(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeCloc
         store, embedder = await open_store(settings), FakeEmbedder()
         opened = Engine(
             _store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=clock,
-            limits=settings.limits, access_log=AccessLog(store, clock=clock), data=settings.data,
+            limits=settings.limits, data=settings.data,
+            access_log=AccessLog(store, clock=clock, usage=UsageLog(store, clock=clock)),
         )  # fmt: skip
         yield opened
         await opened.close()
@@ -227,3 +233,100 @@ async def test_a_summary_quotes_the_central_statements_with_dates_and_sources(
     assert (await memory.summarize(tags=["nothing"])).statements == ()
     with pytest.raises(InvalidInput):
         await memory.summarize()
+
+
+def restarted(engine: Engine, *, counts: bool = True) -> tuple[Engine, MemoryClient]:
+    """Return an engine over the same store that has counted nothing yet, as another server would be."""
+    store = cast("RecordStore", engine.documents)
+    log = AccessLog(store, clock=engine.clock, usage=UsageLog(store, clock=engine.clock, counts=counts))
+    other = replace(engine, access_log=log)
+    return other, MemoryClient.over(other, WHO)
+
+
+async def written(engine: Engine) -> None:
+    """Write what was counted, without waiting for it."""
+    assert engine.access_log.usage is not None
+    await engine.access_log.flush()
+    await engine.access_log.usage.flush()
+
+
+async def test_usage_tells_what_is_asked_found_and_never_read(
+    engine: Engine, memory: MemoryClient, clock: FakeClock
+) -> None:
+    assert (await memory.usage()).recalls == 0
+    await memory.recall("Is anybody here?")
+    await written(engine)
+    assert await cast("RecordStore", engine.documents).spaces() == [], "a question makes no space"
+    for name in ("boat", "kettle", "compiler", "marmot"):
+        await memory.remember(f"The {name} is green", name=name, kind="fact", intent="new")
+        clock.advance(timedelta(minutes=1))
+    other, elsewhere = restarted(engine)
+    secret = "AKIA" + "QWERTYUIOPASDFGH"
+    for client, question in (
+        (memory, "Which  BOAT is green?"), (elsewhere, "which boat is green"), (memory, f"boat {secret}"),
+        (memory, "zebra crossing"),
+    ):  # fmt: skip
+        first = await client.recall(question, limit=1)
+        if first.cursor:
+            await client.recall(question, limit=1, cursor=first.cursor)
+    await memory.read("kettle")
+    before = await memory.usage()
+    assert (before.recalls, before.questions[0].count) == (3, 1), "the other server has not told yet"
+    await asyncio.gather(written(engine), written(other))
+    usage = await restarted(engine)[1].usage(days=1)
+    assert [(day.date, day.recalls, day.nothing_relevant, day.reads) for day in usage.days] == [
+        (clock.now().date().isoformat(), 4, 1, 1)
+    ]
+    assert (usage.recalls, usage.nothing_relevant, usage.reads, usage.counted) == (4, 1, 1, True)
+    counts = {question.text: (question.count, question.nothing_relevant) for question in usage.questions}
+    assert (usage.questions[0].text, counts["which boat is green"], counts["zebra crossing"]) == (
+        "which boat is green", (2, 0), (1, 1),
+    )  # fmt: skip
+    assert len(counts) == 3
+    assert secret.lower() not in str(usage)
+    assert (usage.memories[0].name, usage.memories[0].found) == ("boat", 3)
+    assert ("kettle", 1) in [(used.name, used.read) for used in usage.memories]
+    assert "kettle" not in [unread.name for unread in usage.never_read]
+    assert (await MemoryClient.over(engine, Caller(space="there")).usage()).questions == ()
+    exported = [line async for line in engine.export(ExportRequest(include=("documents",)), who=WHO)]
+    assert "zebra" not in "".join(exported)
+
+    # A purge takes the questions along that found the memory, and those with its own words.
+    await memory.recall("Who has seen a marmot on the boat?")
+    await written(engine)
+    for name in ("marmot", "boat"):
+        await memory.recall(f"Something about a {name} zebra and nothing else at all")
+        await memory.forget(name)
+        await memory.purge(name)
+        texts = [question.text for question in (await memory.usage()).questions]
+        assert not [text for text in texts if name in text], name
+        assert "zebra crossing" in texts
+    assert not {"boat", "marmot"} & {used.name for used in (await memory.usage()).memories}
+
+    # Of a day the most frequent remain, and of the days the last ninety.
+    for number in range(70):
+        await memory.recall(f"question {number:02d}")
+    await memory.recall("question 07")
+    await written(engine)
+    usage = await memory.usage(limit=50)
+    assert (usage.questions[0].text, len(usage.questions)) == ("question 07", 50)
+    assert usage.recalls == 78
+    await memory.remember("Compilers fold constants early", name="unseen", intent="new")
+    usage = await memory.usage()
+    assert ([unread.name for unread in usage.never_read], usage.never_read_count) == (["unseen"], 1)
+    clock.advance(timedelta(days=80))
+    await memory.recall("Is the kettle green?")
+    assert len((await memory.usage(days=90)).days) == 2
+    assert [question.text for question in (await memory.usage(days=80)).questions] == ["is the kettle green"]
+    clock.advance(timedelta(days=20))
+    await memory.recall("Is the kettle green?")
+    await written(engine)
+    assert len(await engine.documents.documents("default", "usage", limit=9)) == 2
+
+    # Off means that nothing is counted, and that nothing is left.
+    silent, client = restarted(engine, counts=False)
+    await client.recall("Is the kettle green?")
+    await written(silent)
+    usage = await client.usage(days=90)
+    assert (usage.counted, usage.days, usage.questions) == (False, (), ())
+    assert await engine.documents.documents("default", "usage", limit=9) == []

@@ -8,8 +8,9 @@ from typing import get_args
 
 import pytest
 
+from scrubjay.curation.apply import STALE
 from scrubjay.curation.registry import JOBS
-from scrubjay.curation.runner import STALE, CurationRunner
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.errors import DiskFull, InvalidInput, NotFound, WrongState
 from scrubjay.model.curation import JobName, RunState

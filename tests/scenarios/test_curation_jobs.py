@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from scrubjay.curation.shared_statements import find_shared
 from scrubjay.model.memory import Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
@@ -146,6 +147,15 @@ async def test_what_three_episodes_share_becomes_one_memory_linked_to_them(memor
     await memory.undo(report.run)
     assert await states(memory, made, *episodes) == [State.TRASHED, *[State.LIVE] * 3]
     assert (await memory.curate("consolidate")).planned == 0, "what was taken back is not done again"
+
+
+def test_a_statement_that_is_made_in_passing_is_not_what_memories_share() -> None:
+    stories = [f"{SHARED} {name} spent the afternoon with the new team in Lyon, and they planned the whole summer fair."
+               for name in ("Ann", "Bob", "Eve")]  # fmt: skip
+    assert find_shared([a_memory(text) for text in stories]).statements == {}
+    mostly = [a_memory(f"{SHARED} Seen on day {number}.") for number in (1, 2, 3)]
+    shared = find_shared([*mostly, a_memory(stories[0])])
+    assert shared.statements == {SHARED: tuple(memory.id for memory in mostly)}
 
 
 async def test_steps_that_three_episodes_repeat_become_a_procedure(memory: CuratedMemory) -> None:

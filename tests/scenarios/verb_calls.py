@@ -77,6 +77,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "graph": {"ids": [inputs.ref, inputs.other], "depth": 1 + inputs.number % 4, "limit": 50},
         "related": {"id": inputs.ref, "limit": 50},
         "due": {"by": "2030-01-01T00:00:00Z" if inputs.every(2) else None, "limit": 50},
+        "usage": {"days": 1 + inputs.number % 90, "limit": 50},
         "summarize": {
             "filter": {"tags": [inputs.label]} if inputs.every(2) else {"since": "2000-01-01T00:00:00Z"},
             "max_tokens": _PLENTY,

@@ -47,3 +47,28 @@ def test_a_person_plans_runs_looks_and_takes_back(home: Path, tmp_path: Path, mo
 )
 def test_what_makes_no_sense_is_refused(home: Path, typed: tuple[str, ...], code: int) -> None:
     assert run(*typed).code == code
+
+
+def test_a_person_sees_what_is_used(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = tmp_path / "clock"
+    monkeypatch.setenv("SCRUBJAY_CLOCK_FILE", str(clock))
+    clock.write_text("2026-01-01T12:00:00Z")
+    run("remember", "Sarah parked on level three", "--name", "parking")
+    run("remember", "The printer needs blue ink", "--name", "printer")
+    run("recall", "Where did Sarah park?")
+    run("recall", "Who won the chess tournament of 1972?")
+    run("read", "parking")
+    assert run("usage").out == (
+        "since 2025-12-03: asked 2 times, once without an answer; 1 memories read\n"
+        "  2026-01-01  asked 2, unanswered 1, read 1\n"
+        "\nmost asked\n"
+        "  1 where did sarah park\n"
+        "  1 who won the chess tournament of 1972 (nothing relevant once)\n"
+        "\nmost used\n  parking: found 1, read 1\n"
+        "\nnever read: 1\n  printer, since 2026-01-01\n"
+    )
+    monkeypatch.setenv("SCRUBJAY_USAGE", "off")
+    assert (run_json("usage")["counted"], run_json("usage")["recalls"]) == (False, 2)
+    run("recall", "Where did Sarah park?")
+    assert run("usage").out.startswith("questions are not counted: SCRUBJAY_USAGE is off\n")
+    assert run_json("usage")["recalls"] == 0

@@ -89,6 +89,8 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("run_code", {"code": "result = [len(search_nodes(kind)), math.sqrt(16)]", "context_vars": {"kind": "fact"}}),
     ("run_code", {"code": "x = 1\nrecall(nothing=2)"}),
     ("run_code", {"code": ""}),
+    ("usage", {"days": 7, "limit": 3}),
+    ("usage", {"days": 0}),
     ("scan_later", {"after": 86_400}),
     ("resolve_conflict", {"id": "no-such-conflict"}),
     ("extract", {"text": "Ann: I prefer tea.\nBen: Well.", "me": "Ann", "method": "patterns"}),

@@ -22,7 +22,9 @@ def test_overrides_win_over_the_environment_and_that_over_defaults() -> None:
 @pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: setting.name)
 def test_every_setting_is_read_from_its_variable(setting: object) -> None:
     name, default, metadata = (getattr(setting, part) for part in ("name", "default", "metadata"))
-    text, value = ("true", True) if default is False else ("7", 7) if isinstance(default, int) else ("x", "x")
+    text, value = ("7", 7) if isinstance(default, int) else ("x", "x")
+    if isinstance(default, bool):
+        text, value = str(not default), not default
     assert getattr(loaded(**{metadata["env"]: text}), name) == value
     if name != "home":
         assert getattr(loaded(), name) == default

@@ -27,6 +27,7 @@ from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.access_log import AccessLog
+from scrubjay.recalling.usage import UsageLog
 from scrubjay.settings import Settings
 
 __all__ = [
@@ -175,7 +176,7 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         models=models,
         clock=clock,
         limits=settings.limits,
-        access_log=AccessLog(store, clock=clock),
+        access_log=AccessLog(store, clock=clock, usage=UsageLog(store, clock=clock, counts=settings.usage)),
         data=settings.data,
         ranking=ranking,
         reranker=reranker,

@@ -52,6 +52,7 @@ from scrubjay.model.results import (
     Status,
     Summary,
     Undone,
+    Usage,
     Written,
 )
 from scrubjay.model.rules import Rules
@@ -302,13 +303,13 @@ class AsyncVerbs(ABC):
         since: Moment = None, until: Moment = None,
         flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
         state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", limit: int = 12,
-        max_tokens: int = 1000,
+        max_tokens: int = 1000, prose: bool = False,
     ) -> Summary:
         """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
         return await self.call(requests.SummarizeRequest.of(
             entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project, scope=scope,
             tier=tier, session=session, agent=agent, trust=trust, metadata=metadata, since=since, until=until,
-            flag=flag, state=state, limit=limit, max_tokens=max_tokens,
+            flag=flag, state=state, limit=limit, max_tokens=max_tokens, prose=prose,
         ))
 
     async def path(
@@ -506,6 +507,10 @@ class AsyncVerbs(ABC):
         return await self.call(requests.RunCodeRequest.of(
             code=code, context_vars=context_vars, max_tokens=max_tokens, handle=handle, offset=offset,
         ))
+
+    async def usage(self, *, days: int = 30, limit: int = 10) -> Usage:
+        """Return what is asked of the space, what is found and read, and which memories never are."""
+        return await self.call(requests.UsageRequest.of(days=days, limit=limit))
 
     async def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""
@@ -897,13 +902,13 @@ class SyncVerbs(ABC):
         since: Moment = None, until: Moment = None,
         flag: Literal["", "thin", "redacted", "suspicious", "unapproved"] = "",
         state: Literal["live", "merged", "archived", "trashed", "waiting", "branched"] = "live", limit: int = 12,
-        max_tokens: int = 1000,
+        max_tokens: int = 1000, prose: bool = False,
     ) -> Summary:
         """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
         return self.call(requests.SummarizeRequest.of(
             entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project, scope=scope,
             tier=tier, session=session, agent=agent, trust=trust, metadata=metadata, since=since, until=until,
-            flag=flag, state=state, limit=limit, max_tokens=max_tokens,
+            flag=flag, state=state, limit=limit, max_tokens=max_tokens, prose=prose,
         ))
 
     def path(
@@ -1099,6 +1104,10 @@ class SyncVerbs(ABC):
         return self.call(requests.RunCodeRequest.of(
             code=code, context_vars=context_vars, max_tokens=max_tokens, handle=handle, offset=offset,
         ))
+
+    def usage(self, *, days: int = 30, limit: int = 10) -> Usage:
+        """Return what is asked of the space, what is found and read, and which memories never are."""
+        return self.call(requests.UsageRequest.of(days=days, limit=limit))
 
     def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""

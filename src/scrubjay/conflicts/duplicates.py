@@ -35,7 +35,7 @@ from scrubjay.writing.merge import as_one_statement
 from scrubjay.writing.rules import load_rules
 from scrubjay.writing.similarity import compare_whole, least_cosine
 
-__all__ = ["SameMemories", "duplicates", "find_duplicates", "merge_group"]
+__all__ = ["SameMemories", "duplicates", "find_duplicates", "merge_group", "plan_merge", "without_additions"]
 
 # Each memory is compared with its nearest few.
 _NEAREST = 6
@@ -151,9 +151,27 @@ async def merge_group(
     limits: Limits,
     embedder: Embedder,
     store: RecordStore,
-    message: str = "",
 ) -> Memory:
-    """Merge memories into the first of them, in one commit; raises StaleVersion if one has changed meanwhile.
+    """Merge memories into the first of them, in one commit; raises StaleVersion if one has changed meanwhile."""
+    commit = await plan_merge(
+        group, origin=origin, most_tags=most_tags, limits=limits, embedder=embedder, store=store,
+        message=f"merged {len(group) - 1} memories that say the same",
+    )  # fmt: skip
+    await store.commit(commit)
+    return commit.writes[-1].memory
+
+
+async def plan_merge(
+    group: Sequence[Memory],
+    *,
+    origin: Origin,
+    most_tags: int,
+    limits: Limits,
+    embedder: Embedder,
+    store: RecordStore,
+    message: str,
+) -> Commit:
+    """Return the commit that merges memories into the first of them, which it writes last.
 
     Nothing is lost: the others become parts of it, with their history, and it has all that they said.
     """
@@ -168,7 +186,7 @@ async def merge_group(
             base=bases[memory.id],
             action=Action.MERGED,
             passages=await slice_memory(memory),
-            message=message or f"merged {len(parts)} memories that say the same",
+            message=message,
         )
         # The names must be free first.
         for memory in (*parts, merged)
@@ -176,10 +194,31 @@ async def merge_group(
     embedded, _ = await embed_new(
         [(write.memory, write.passages) for write in writes], space=space, vector_store=store, embedder=embedder
     )
-    await store.commit(
-        Commit(space=space, origin=origin, writes=tuple(writes), edges=tuple(edges), embedded=embedded)
-    )  # fmt: skip
-    return writes[-1].memory
+    return Commit(space=space, origin=origin, writes=tuple(writes), edges=tuple(edges), embedded=embedded)
+
+
+def without_additions(group: SameMemories, *, at: datetime, most_tags: int) -> SameMemories | None:
+    """Leave out the memories that would add words to the one that remains; None if it is alone then.
+
+    A text made of two has one vector for both, so that neither is found as well as before.
+    """
+    merged, remaining = group.memories[0], list[tuple[Memory, float]]()
+    for memory, similarity in zip(group.memories[1:], group.similarities, strict=True):
+        _, whole = merge_pair(merged, memory, at=at, most_tags=most_tags)
+        whole = as_one_statement(whole, merged, memory)
+        if _texts(whole) in (_texts(merged), _texts(memory)):
+            merged = whole
+            remaining.append((memory, similarity))
+    if not remaining:
+        return None
+    return SameMemories(
+        memories=(group.memories[0], *(memory for memory, _ in remaining)),
+        similarities=tuple(similarity for _, similarity in remaining),
+    )
+
+
+def _texts(memory: Memory) -> tuple[str, ...]:
+    return memory.content.strip(), *(observation.text for observation in memory.observations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

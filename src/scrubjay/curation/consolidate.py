@@ -75,7 +75,7 @@ class ConsolidateJob:
             )  # fmt: skip
             await context.pause()
 
-    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+    async def apply(self, change: PlannedChange, context: CurationContext) -> Commit | str:
         """Store what the episodes share, link it to them, and archive those that say nothing else."""
         memories = await context.read(change)
         if any(not _is_episode(memory, context.now) for memory in memories):
@@ -104,14 +104,11 @@ class ConsolidateJob:
         # One statement needs no polish, and the steps of a procedure keep their order.
         has_llm = context.engine.llm is not None and context.rules.llm != "off"
         needs_polish = has_llm and made.tier is Tier.SEMANTIC and len(shared.statements) > 1
-        await context.store.commit(
-            Commit(
-                space=context.space, origin=context.origin, writes=writes, edges=tuple(edges), embedded=embedded,
-                expected=tuple(zip(change.ids, change.versions, strict=True)),
-                documents=tuple(job.document(at=now) for job in jobs) if needs_polish else (),
-            )
+        return replace(
+            context.commit(*writes), edges=tuple(edges), embedded=embedded,
+            expected=tuple(zip(change.ids, change.versions, strict=True)),
+            documents=tuple(job.document(at=now) for job in jobs) if needs_polish else (),
         )  # fmt: skip
-        return ""
 
 
 def _state_after(memory: Memory, shared: Shared) -> State:

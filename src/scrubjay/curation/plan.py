@@ -1,10 +1,10 @@
-"""The frame of curation: a job plans small changes, and applies each of them as one commit that `undo` takes back.
+"""The frame of curation: a job plans small changes, and makes commits of them that `undo` takes back.
 
-`runner` stores the plan, applies it page by page, and skips what has become stale. To add a job, implement
-`CurationJob` in a module of its own, and name it in `registry`.
+`runner` stores the plan, `apply` carries it out in small commits, and skips what has become stale. To add a job,
+implement `CurationJob` in a module of its own, and name it in `registry`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -17,7 +17,7 @@ from scrubjay.model.change import Action, Origin
 from scrubjay.model.curation import AGENT, PlannedChange
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Commit, Edge, Embedded, RecordStore, Write
+from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.passages import passages_of
 
 __all__ = ["DAILY", "CurationContext", "CurationJob", "PlannedChange"]
@@ -45,7 +45,7 @@ class CurationContext:
     run: str
     rules: Rules
     pause: Callable[[], Awaitable[None]] = _no_pause
-    read_ahead: dict[str, Memory] = field(default_factory=dict[str, Memory], repr=False)
+    read_ahead: Mapping[str, Memory] = field(default_factory=dict[str, Memory], repr=False)
 
     @property
     def now(self) -> datetime:
@@ -78,7 +78,9 @@ class CurationContext:
     async def read(self, change: PlannedChange) -> list[Memory]:
         """Return the memories of a change, in its order; raise StaleVersion if one is not as it was planned."""
         missing = [memory_id for memory_id in change.ids if memory_id not in self.read_ahead]
-        current = self.read_ahead | (await self.store.get(self.space, missing) if missing else {})
+        current = self.read_ahead
+        if missing:
+            current = {**current, **await self.store.get(self.space, missing)}
         for memory_id, version in zip(change.ids, change.versions, strict=True):
             memory = current.get(memory_id)
             if memory is None or memory.version != version:
@@ -100,19 +102,9 @@ class CurationContext:
             at=None if is_update else now,
         )  # fmt: skip
 
-    async def commit(
-        self,
-        *writes: Write,
-        edges: Sequence[Edge] = (),
-        embedded: Embedded | None = None,
-        expected: Sequence[tuple[str, int]] = (),
-    ) -> None:
-        """Apply writes and edges together; raise StaleVersion if a memory has changed meanwhile."""
-        commit = Commit(
-            space=self.space, origin=self.origin, writes=writes, edges=tuple(edges), embedded=embedded,
-            expected=tuple(expected),
-        )  # fmt: skip
-        await self.store.commit(commit)
+    def commit(self, *writes: Write) -> Commit:
+        """Return the commit of some writes, in the name of the run."""
+        return Commit(space=self.space, origin=self.origin, writes=writes)
 
 
 class CurationJob(Protocol):
@@ -137,11 +129,11 @@ class CurationJob(Protocol):
         """Yield what should change now; it writes nothing. A plan made again after it was applied is empty."""
         ...
 
-    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
-        """Make one change in one commit; return why it was skipped instead, or an empty text.
+    async def apply(self, change: PlannedChange, context: CurationContext) -> Commit | str:
+        """Return the commit that makes one change, or why it is skipped; an empty text if the job has made it itself.
 
-        Read the memories with `context.read`: access counts change without a version, so check again what the plan
-        concluded from them. StaleVersion and other conflicts may be raised, and count as skipped. After a kill a change
-        that was committed is not applied again, but one that commits nothing may be.
+        Several commits may become one. Read the memories with `context.read`: access counts change without a version,
+        so check again what the plan concluded from them. StaleVersion and other conflicts may be raised, and count as
+        skipped. After a kill a change that was committed is not applied again, but one that commits nothing may be.
         """
         ...

@@ -1,11 +1,14 @@
 """The job `polish`: a text that was merged sentence by sentence becomes one coherent text."""
 
 import asyncio
+from collections.abc import Sequence
 from hashlib import sha256
 
 from scrubjay.curation.lossless import find_unfaithful
 from scrubjay.curation.target import NO_ANSWER, JobTarget, Prompt
+from scrubjay.errors import LlmUnavailable
 from scrubjay.model.memory import Json, Tier
+from scrubjay.ports import Llm
 
 PROMPT = Prompt(
     instructions="""You make one coherent text of notes that were joined one behind the other.
@@ -22,6 +25,15 @@ Add nothing: no introduction, no conclusion, nothing of your own.""",
 )
 # The metadata field with the digest of the polished text.
 _POLISHED = "polished"
+
+
+async def join_statements(statements: Sequence[str], *, llm: Llm) -> str:
+    """Return statements as one coherent text; raise LlmUnavailable if the model gives none that says just that."""
+    answer = await llm.ask(PROMPT.instructions, "\n".join(statements), schema=PROMPT.schema)
+    text = str(answer["text"]).strip()
+    if reason := await asyncio.to_thread(find_unfaithful, statements, text):
+        raise LlmUnavailable(f"the answer of the model was refused: {reason}", reason="answer")
+    return text
 
 
 async def polish(target: JobTarget) -> str:

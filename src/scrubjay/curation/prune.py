@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from scrubjay.curation.apply import DONE, apply_changes
 from scrubjay.curation.duplicates import DuplicatesJob
 from scrubjay.curation.plan import DAILY, CurationContext, CurationJob, PlannedChange
-from scrubjay.errors import ScrubjayError, StaleVersion, StoreError
+from scrubjay.curation.stored_runs import PAGE_SIZE
 from scrubjay.model.change import Action
 from scrubjay.model.curation import CurationReport, CurationRun, RunState
 from scrubjay.model.memory import Memory, Method, State, Trust
 from scrubjay.model.requests import PruneRequest, PurgeRequest
 from scrubjay.model.rules import Rules
 from scrubjay.model.timestamps import to_iso
-from scrubjay.ports import Progress
+from scrubjay.ports import Commit, Progress
 
 __all__ = ["SPARED", "PruneJob", "PruneOptions", "Pruned", "last_use", "prune", "worth"]
 
 SPARED = ("pinned", "linked", "stated")
 """Whom pruning spares unless it is asked not to: pinned memories, those that others link to, and the user's words."""
 
-DONE = "done"
 # A memory that was never read loses half of its worth in about seventy days.
 _DECAY_A_DAY = 0.01
 
@@ -109,7 +109,7 @@ class PruneJob:
         async for change in self._plan_purge(context, options):
             yield change
 
-    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+    async def apply(self, change: PlannedChange, context: CurationContext) -> Commit | str:
         """Move a memory to the trash, unless it was used since; or destroy one that is there."""
         (memory,) = await context.read(change)
         if change.action == "purge":
@@ -126,8 +126,7 @@ class PruneJob:
         if change.details.get("used", to_iso(last_use(memory))) != to_iso(last_use(memory)):
             return "it was used since"
         write = context.revise(memory, message=change.why, is_update=True, state=State.TRASHED)
-        await context.commit(replace(write, action=Action.TRASHED))
-        return ""
+        return context.commit(replace(write, action=Action.TRASHED))
 
     def _options_in(self, context: CurationContext) -> PruneOptions:
         return self._options or PruneOptions.of_rules(context.rules)
@@ -174,7 +173,7 @@ class Pruned:
 async def prune(request: PruneRequest, context: CurationContext, *, progress: Progress | None = None) -> Pruned:
     """Prune as a request says, or only plan it; without a limit in it, as the rules of the space say."""
     options = _options_of(request)
-    jobs: list[CurationJob] = [*([DuplicatesJob()] if request.clusters else [])]
+    jobs: list[CurationJob] = [*([DuplicatesJob(with_additions=True)] if request.clusters else [])]
     if options.has_limit or not request.clusters:
         jobs.append(PruneJob(options if options.has_limit else None))
     outcomes: list[tuple[PlannedChange, str]] = []
@@ -182,11 +181,13 @@ async def prune(request: PruneRequest, context: CurationContext, *, progress: Pr
     for job in jobs:
         # The whole plan first: what is merged is not pruned too.
         planned = [change async for change in job.plan(context)]
-        for change in planned:
-            outcome = "" if request.dry_run else await _apply(job, change, context)
-            is_done = outcome in ("", DONE)
-            run = run.count(job.name, change.step) if is_done else replace(run, skipped=run.skipped + 1)
-            outcomes.append((change, outcome))
+        for start in range(0, len(planned), PAGE_SIZE):
+            page = planned[start : start + PAGE_SIZE]
+            results = [""] * len(page) if request.dry_run else await apply_changes(job, page, context)
+            for change, outcome in zip(page, results, strict=True):
+                is_done = outcome in ("", DONE)
+                run = run.count(job.name, change.step) if is_done else replace(run, skipped=run.skipped + 1)
+                outcomes.append((change, outcome))
             if progress is not None:
                 progress(len(outcomes), max(len(outcomes), len(planned)))
             await context.pause()
@@ -202,17 +203,6 @@ def _options_of(request: PruneRequest) -> PruneOptions:
     return PruneOptions(
         days=request.days, keep=request.keep, keep_bytes=request.keep_bytes, include=request.include
     )  # fmt: skip
-
-
-async def _apply(job: CurationJob, change: PlannedChange, context: CurationContext) -> str:
-    try:
-        return await job.apply(change, context) or DONE
-    except StaleVersion:
-        return "it has changed since the plan"
-    except StoreError:
-        raise
-    except ScrubjayError as error:
-        return error.message
 
 
 def worth(memory: Memory, now: datetime) -> float:

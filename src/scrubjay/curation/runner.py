@@ -8,7 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from scrubjay.curation.apply import DONE, apply_changes
 from scrubjay.curation.plan import CurationContext, CurationJob
+from scrubjay.curation.polish import join_statements
 from scrubjay.curation.prune import prune
 from scrubjay.curation.registry import JOBS, chosen_jobs
 from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
@@ -19,26 +21,20 @@ from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action
 from scrubjay.model.curation import AGENT, SCHEDULE, SCHEDULE_KEY, CurationReport, CurationRun, PlannedChange, RunState
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Memory
 from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, RulesRequest
-from scrubjay.ports import Progress, RecordStore
+from scrubjay.ports import Llm, Progress, RecordStore
 
 _log = logging.getLogger(__name__)
-# So many changes are committed together, so that they share a write to the disk.
-_CHUNK = 10
 # Users' requests go first, for at most so many waits of so many seconds at each step.
 _WAITS = 40
 _WAIT_SECONDS = 0.005
 # How often it looks for new spaces.
 _SCHEDULE_EVERY = timedelta(hours=1)
 _MAX_DUE = 50
-_NOTHING: frozenset[tuple[str, int | None]] = frozenset()
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 # A memory has been created, changed by curation and changed back.
 _UNDONE_VERSION = 3
-DONE = "done"
 PURGE = "purge"
-STALE = "it has changed since the plan"
 
 
 class _Interrupted(Exception):
@@ -102,6 +98,10 @@ class CurationRunner:
     async def curations(self, request: CurationsRequest, *, who: Caller) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs."""
         return await self._runs(who.space).reports(run=request.run, limit=request.limit, changes=request.changes)
+
+    async def join_statements(self, statements: Sequence[str], *, llm: Llm) -> str:
+        """Return statements as one coherent text of a language model, which says just what they do."""
+        return await join_statements(statements, llm=llm)
 
     async def mark_undone(self, run: str, *, space: str) -> None:
         """Note that a run was taken back, if it is one of curation."""
@@ -303,16 +303,14 @@ class CurationRunner:
         runs = self._runs(work.run.space)
         # What a run that was killed has committed, but not noted.
         logged = await self._store.run(work.run.space, work.run.id)
-        committed = {(change.memory_id, change.base) for change in logged.changes} if logged else _NOTHING
+        committed = {(change.memory_id, change.base) for change in (logged.changes if logged else ())}
         while work.run.page < (work.run.pages or 0):
             number = work.run.page
             page = await runs.get_page(work.run, number)
-            outcomes: list[str] = []
-            for start in range(0, len(page.changes), _CHUNK):
-                chunk = page.changes[start : start + _CHUNK]
-                outcomes += await self._apply_chunk(job, chunk, context, committed=committed)
-                self._report(work, done=len(outcomes))
-                await context.pause()
+            outcomes = await apply_changes(job, page.changes, context, committed=committed)
+            await self._engine.index.after_commit()
+            self._report(work, done=len(outcomes))
+            await context.pause()
             # A purge may have changed it meanwhile.
             applied = await runs.get_page(work.run, number)
             await runs.put_page(work.run, number, replace(applied, outcomes=tuple(outcomes)))
@@ -321,43 +319,6 @@ class CurationRunner:
                 run = run.count(job.name, change.step) if outcome == DONE else replace(run, skipped=run.skipped + 1)
             work.run = run
             await self._save(work, page=number + 1)
-
-    async def _apply_chunk(
-        self,
-        job: CurationJob,
-        changes: Sequence[PlannedChange],
-        context: CurationContext,
-        *,
-        committed: frozenset[tuple[str, int | None]] | set[tuple[str, int | None]],
-    ) -> list[str]:
-        """Apply some changes at the same time; return the outcome of each."""
-        ids = list(dict.fromkeys(memory_id for change in changes for memory_id in change.ids))
-        read_ahead: dict[str, Memory] = {}
-        # With a damaged body among them, each change reads its own memories, and only one fails.
-        with suppress(BodyDamaged):
-            read_ahead = await self._store.get(context.space, ids)
-        chunk = replace(context, read_ahead=read_ahead)
-
-        async def apply(change: PlannedChange) -> str:
-            if committed.intersection(zip(change.ids, change.versions, strict=True)):
-                return DONE
-            try:
-                return await job.apply(change, chunk) or DONE
-            except StaleVersion:
-                return STALE
-            except BodyDamaged as error:
-                return error.message
-            except StoreError:
-                raise
-            except ScrubjayError as error:
-                return error.message
-
-        outcomes = await asyncio.gather(*map(apply, changes), return_exceptions=True)
-        await self._engine.index.after_commit()
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        return [outcome for outcome in outcomes if isinstance(outcome, str)]
 
     def _report(self, work: _Work, *, planned: int = 0, done: int = 0) -> None:
         if work.progress is not None:

@@ -4,13 +4,14 @@ Nothing is put into other words: each statement is that of a memory, and is trac
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.detection.boilerplate import Boilerplate, is_formal
 from scrubjay.model.conflict import ConflictType
 from scrubjay.model.memory import Memory
-from scrubjay.text.claims.compare import compare
+from scrubjay.text.claims.compare import compare, may_be_duplicate
 from scrubjay.text.claims.statements import comparison_key, statements_of
 from scrubjay.text.tokens import running_terms_of
 
@@ -19,6 +20,8 @@ __all__ = ["ENOUGH", "Shared", "claims_of_memory", "common_steps", "find_shared"
 ENOUGH = 3
 """So many memories that share something make it general."""
 
+# Memories are similar if they share so much of what they say.
+_MAIN_PART = 0.5
 # Fewer steps are no procedure.
 _MIN_STEPS = 2
 # Of a long text the beginning is compared, and of a large group the first memories.
@@ -74,8 +77,36 @@ def find_shared(memories: Sequence[Memory]) -> Shared:
                 groups.append((text, []))
             by_key[comparison_key(text)] = place
             groups[place][1].append(memory.id)
-    shared = {text: tuple(dict.fromkeys(ids)) for text, ids in groups if _is_telling(text)}
-    return Shared(statements={text: ids for text, ids in shared.items() if len(ids) >= ENOUGH}, steps=steps)
+    return Shared(statements=_of_similar({text: tuple(dict.fromkeys(ids)) for text, ids in groups}), steps=steps)
+
+
+def _of_similar(stated: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Return the statements that enough memories make, each of which says little else.
+
+    A memory that makes one of them in passing is about something else: the new memory would not stand for it, and would
+    only come before others in a search.
+    """
+    words = {text: len(running_terms_of(text)) for text in stated}
+    totals = _count_words(stated, words)
+    shared = {text: ids for text, ids in stated.items() if _is_telling(text)}
+    while True:
+        shared = {text: ids for text, ids in shared.items() if len(ids) >= ENOUGH}
+        counts = _count_words(shared, words)
+        similar = {
+            text: tuple(each for each in ids if counts[each] >= _MAIN_PART * totals[each])
+            for text, ids in shared.items()
+        }
+        if similar == shared:
+            return shared
+        shared = similar
+
+
+def _count_words(stated: Mapping[str, tuple[str, ...]], words: Mapping[str, int]) -> Counter[str]:
+    """Return how many words of some statements each memory has."""
+    counts: Counter[str] = Counter()
+    for text, ids in stated.items():
+        counts.update(dict.fromkeys(ids, words[text]))
+    return counts
 
 
 def claims_of_memory(memory: Memory) -> list[str]:
@@ -132,6 +163,8 @@ def _is_telling(text: str) -> bool:
 def _say_the_same(text: str, other: str) -> bool:
     terms, others = set(running_terms_of(text)), set(running_terms_of(other))
     if len(terms & others) < _MIN_OVERLAP * max(1, len(terms), len(others)):
+        return False
+    if not may_be_duplicate(text, other, cosine=None):
         return False
     finding = compare(text, other, cosine=None)
     return finding is not None and finding.type is ConflictType.DUPLICATE

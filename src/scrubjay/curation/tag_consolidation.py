@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
+from scrubjay.ports import Commit
 from scrubjay.text.tags.consolidate import TagPlan, plan_tags
 from scrubjay.writing import synonyms
 
@@ -37,7 +38,7 @@ class TagsJob:
                         before=", ".join(memory.tags), after=", ".join(changed), details={"tags": dict(mapping)},
                     )  # fmt: skip
 
-    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+    async def apply(self, change: PlannedChange, context: CurationContext) -> Commit | str:
         """Give one memory its tags."""
         (memory,) = await context.read(change)
         mapping = change.details.get("tags")
@@ -45,8 +46,7 @@ class TagsJob:
         tags = tuple(dict.fromkeys(str(replaced.get(tag, tag)) for tag in memory.tags))
         if tags == memory.tags:
             return "it has these tags already"
-        await context.commit(context.revise(memory, message=change.why, tags=tags))
-        return ""
+        return context.commit(context.revise(memory, message=change.why, tags=tags))
 
 
 async def propose(context: CurationContext) -> TagPlan:

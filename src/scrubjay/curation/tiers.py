@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
 from scrubjay.model.memory import Memory, Tier
+from scrubjay.ports import Commit
 
 MIN_AGE = timedelta(days=30)
 MIN_ACCESSES = 3
@@ -30,14 +31,13 @@ class TierJob:
                         why=_reason(memory, now), before=memory.tier.value, after=tier.value,
                     )  # fmt: skip
 
-    async def apply(self, change: PlannedChange, context: CurationContext) -> str:
+    async def apply(self, change: PlannedChange, context: CurationContext) -> Commit | str:
         """Move the memory, unless its use says otherwise by now."""
         (memory,) = await context.read(change)
         tier = tier_for(memory, context.now)
         if tier.value != change.after:
             return "it was used since" if tier is Tier.WORKING else "it is no longer in use"
-        await context.commit(context.revise(memory, message=change.why, tier=tier))
-        return ""
+        return context.commit(context.revise(memory, message=change.why, tier=tier))
 
 
 def tier_for(memory: Memory, now: datetime) -> Tier:

@@ -35,6 +35,7 @@ from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.text_cache import TextCaches
+from scrubjay.recalling.usage import UsageLog
 from scrubjay.text.screening.secrets import require_no_secret
 from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
@@ -139,6 +140,10 @@ class EngineIndex(Protocol):
 class Curator(Protocol):
     """Carries out the verbs of curation, which use those of the engine."""
 
+    async def join_statements(self, statements: Sequence[str], *, llm: Llm) -> str:
+        """Return statements as one coherent text of a language model; raises LlmUnavailable if it gives no good one."""
+        ...
+
     async def mark_undone(self, run: str, *, space: str) -> None:
         """Note that a run was taken back, if it is one of curation."""
         ...
@@ -221,6 +226,10 @@ class EngineBase(StoreOwner):
         if self.models is not None and self.embedder is self.models.embedder:
             return self.models.current
         return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
+
+    @property
+    def _usage(self) -> UsageLog:
+        return self.access_log.usage or UsageLog(self._store, clock=self.clock, counts=False)
 
     @property
     def _write_context(self) -> WriteContext:

@@ -52,6 +52,7 @@ from scrubjay.model.results import (
     Status,
     Summary,
     Undone,
+    Usage,
     Written,
 )
 from scrubjay.model.rules import Rules
@@ -66,8 +67,9 @@ from scrubjay.recalling import read as reading
 from scrubjay.recalling.near import suggest
 from scrubjay.recalling.reminders import due
 from scrubjay.recalling.render import with_relevance
-from scrubjay.recalling.summary import summarize
+from scrubjay.recalling.summary import as_prose, summarize
 from scrubjay.recalling.text_cache import TextView
+from scrubjay.recalling.usage import PurgedText
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import Screening, import_lines
 from scrubjay.versions import branches
@@ -121,7 +123,12 @@ class Engine(EngineBase):
         recalled = await recalling.recall(
             request, spaces=who.spaces, now=self.clock.now(), context=self._recall_context
         )  # fmt: skip
-        self.access_log.note((hit.space, hit.id) for hit in (*recalled.pinned, *recalled.hits))
+        self.access_log.note((hit.space, hit.id) for hit in recalled.pinned)
+        self.access_log.note_question(
+            # A later page is the same question.
+            "" if request.cursor else request.query, [(hit.space, hit.id) for hit in recalled.hits], space=who.space,
+            is_answered=bool(recalled.hits) and not recalled.nothing_relevant,
+        )  # fmt: skip
         return with_relevance(recalled, at=request.as_of or self.clock.now())
 
     async def search_text(self, request: requests.SearchTextRequest, *, who: Caller) -> TextsFound:
@@ -134,7 +141,7 @@ class Engine(EngineBase):
     async def read(self, request: requests.ReadRequest, *, who: Caller) -> ReadResult:
         """Return whole memories by id, name or title, as they are or as they were."""
         result = await reading.read(request, spaces=who.spaces, now=self.clock.now(), store=self._store)
-        self.access_log.note((memory.space, memory.id) for memory in result.memories)
+        self.access_log.note_reads([(memory.space, memory.id) for memory in result.memories])
         return result
 
     async def revise(self, request: requests.ReviseRequest, *, who: Caller) -> Written:
@@ -175,9 +182,13 @@ class Engine(EngineBase):
 
     async def purge(self, request: requests.PurgeRequest, *, who: Caller) -> Outcome:
         """Destroy memories in the trash."""
-        result = await delete.purge(request, space=who.space, origin=self._origin(who), store=self._store)
+        purged, usage = PurgedText(), self._usage
+        result = await delete.purge(
+            request, space=who.space, origin=self._origin(who), store=self._store, note=purged.add
+        )  # fmt: skip
         if result.done and not result.dry_run:
             self.answers.clear()
+            await usage.forget(purged, space=who.space)
             await self.index.after_purge()
             if self.curator is not None:
                 await self.curator.forget({memory.id for memory in result.done}, space=who.space, run=who.run)
@@ -307,9 +318,18 @@ class Engine(EngineBase):
 
     async def summarize(self, request: requests.SummarizeRequest, *, who: Caller) -> Summary:
         """Summarize the memories that pass a filter."""
-        return await summarize(
+        summary = await summarize(
             request, space=who.space, now=self.clock.now(), store=self._store, embedder=self.embedder
         )  # fmt: skip
+        if not request.prose:
+            return summary
+        llm = self.llm if (await self._rules(who.space)).llm != "off" else None
+        join = None if llm is None or self.curator is None else partial(self.curator.join_statements, llm=llm)
+        return await as_prose(summary, join=join)
+
+    async def usage(self, request: requests.UsageRequest, *, who: Caller) -> Usage:
+        """Return what is asked of a space, and what is found and read."""
+        return await self._usage.usage(request, space=who.space, unread_but=self.access_log.pending(who.space))
 
     async def path(self, request: requests.PathRequest, *, who: Caller) -> Network:
         """Return a shortest path from one memory to another."""
@@ -389,7 +409,7 @@ class Engine(EngineBase):
 
     def note_reads(self, ids: Iterable[str], *, who: Caller) -> None:
         """Count a read of each of these memories."""
-        self.access_log.note((who.space, memory_id) for memory_id in ids)
+        self.access_log.note_reads([(who.space, memory_id) for memory_id in ids])
 
     async def texts(self, view: TextView, *, space: str) -> dict[str, str]:
         """Return the texts of all memories of a view, by id."""
@@ -422,7 +442,8 @@ class Engine(EngineBase):
             request.query, limit=request.limit, recalled=semantic, now=self.clock.now(), space=who.space,
             store=self._store, text_caches=self.text_caches,
         )  # fmt: skip
-        self.access_log.note((who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"]))
+        hits = [(who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"])]
+        self.access_log.note_question(request.query, hits, space=who.space, is_answered=bool(hits))
         return nodes
 
     async def get_memory_status(self, request: requests.GetMemoryStatusRequest, *, who: Caller) -> dict[str, Json]:

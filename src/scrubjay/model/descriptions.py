@@ -13,6 +13,22 @@ def describe_field(result: str, field: str) -> str:
 
 # By name, and for a result in which the name means something else.
 _DESCRIPTIONS: Mapping[str, str] = {
+    "FrequentQuestion.count": "How often it was asked.",
+    "FrequentQuestion.nothing_relevant": "How often nothing relevant was found.",
+    "FrequentQuestion.text": "The question in lower case, without secrets.",
+    "Usage.days": "The counts of each day with any, the oldest first.",
+    "Usage.memories": "The memories that were found and read most often.",
+    "Usage.nothing_relevant": "How many of the questions found nothing relevant.",
+    "Usage.never_read": "The oldest memories that were never found or read.",
+    "Usage.never_read_count": "The number of all of these.",
+    "Usage.counted": "Whether questions are counted, by the setting.",
+    "Usage.questions": "The most frequent questions.",
+    "Usage.since": "The first day that is counted.",
+    "UsedMemory.found": "How many questions found it.",
+    "UsedMemory.read": "How often it was read.",
+    "reads": "How many memories were read.",
+    "recalls": "How many questions were asked.",
+    "UsageDay.nothing_relevant": "How many of the questions found nothing relevant.",
     "access_count": "How often it was accessed.",
     "action": "What was done.",
     "after": "The value afterwards.",

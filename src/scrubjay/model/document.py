@@ -6,6 +6,9 @@ from datetime import datetime
 
 from scrubjay.model.memory import Json
 
+USAGE = "usage"
+"""The collection of what was asked, found and read: one document a day."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:

@@ -203,6 +203,64 @@ class DueReminders:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UsageDay:
+    """How often a space was asked on a day, how often it knew nothing relevant, and how many memories were read."""
+
+    date: str
+    recalls: int = 0
+    nothing_relevant: int = 0
+    reads: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequentQuestion:
+    """A question in lower case, how often it was asked, and how often nothing relevant was found."""
+
+    text: str
+    count: int
+    nothing_relevant: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedMemory:
+    """A memory, and how often a question found it and a caller read it."""
+
+    id: str
+    name: str
+    found: int = 0
+    read: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadMemory:
+    """A memory that no question has found and no caller has read."""
+
+    id: str
+    name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """The result of `usage`: totals and counts by day, the most frequent questions, the most used memories.
+
+    `never_read` are the oldest of `never_read_count` memories, since they were stored. `counted`: whether questions are
+    counted at all.
+    """
+
+    since: str
+    recalls: int = 0
+    nothing_relevant: int = 0
+    reads: int = 0
+    days: tuple[UsageDay, ...] = ()
+    questions: tuple[FrequentQuestion, ...] = ()
+    memories: tuple[UsedMemory, ...] = ()
+    never_read: tuple[UnreadMemory, ...] = ()
+    never_read_count: int = 0
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryStatement:
     """A statement of a summary, as its memory says it, with its date and its source."""
 
@@ -217,7 +275,7 @@ class SummaryStatement:
 class Summary:
     """The result of `summarize`: statements, oldest first, of so many memories; `text` is all of it as Markdown.
 
-    `more`: there are older memories than were read.
+    `more`: there are older memories than were read. `degraded`: why no language model made a text of it.
     """
 
     statements: tuple[SummaryStatement, ...]
@@ -225,6 +283,7 @@ class Summary:
     more: bool = False
     text: str = ""
     tokens: int = 0
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

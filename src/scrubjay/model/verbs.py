@@ -151,6 +151,10 @@ _ALL = (
         requests.RunCodeRequest, code=True, long=True, stops=True, needs=Access.READ, command="code run",
         route="POST /code", tools=("code.run_code",),
     ),
+    # What others have asked is no business of a guest.
+    _reads(
+        requests.UsageRequest, needs=Access.AGENT, command="usage", route="GET /usage", tools=("curation.usage",),
+    ),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
     _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),

@@ -1,6 +1,6 @@
 """The record store, by subject."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -183,6 +183,10 @@ class Records(MemoryReader, Protocol):
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
         """Count a read; creates no version."""
+        ...
+
+    async def unread(self, space: str, *, but: Collection[str] = (), limit: int) -> tuple[int, list[str]]:
+        """Return how many live memories were never read, besides some, and the ids of the oldest of them."""
         ...
 
     async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:

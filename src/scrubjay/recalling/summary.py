@@ -1,18 +1,19 @@
 """`summarize`: the central statements of the memories that pass a filter, each with its date and its source.
 
 A statement is central if it is near the middle of all of them; each next one must also differ from those before. No
-statement is changed, so that nothing can be invented.
+statement is changed, so that nothing can be invented; a language model may only join them, and is checked.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.errors import EmbeddingUnavailable, InvalidInput
+from scrubjay.errors import EmbeddingUnavailable, InvalidInput, LlmUnavailable
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer
 from scrubjay.model.decay import relevance_at
@@ -35,6 +36,9 @@ _STATEMENT_TOKENS = 80
 _LIKENESS = 0.9
 # Relevance decides between statements that are alike, not what the memories are about.
 _RELEVANCE = 0.2
+# A language model makes a text of at least so many statements, and has so long for it.
+_MIN_JOINED = 2
+_MODEL_SECONDS = 20.0
 _Matrix = NDArray[np.float32]
 
 
@@ -72,6 +76,32 @@ async def summarize(
         statements=tuple(chosen), memories=len(memories), more=len(ids) > _MAX_MEMORIES, tokens=tokens,
         text="\n".join(map(_line, chosen)),
     )  # fmt: skip
+
+
+async def as_prose(summary: Summary, *, join: Callable[[Sequence[str]], Awaitable[str]] | None) -> Summary:
+    """Return a summary as one text, if `join` makes one of its statements in time; else with the reason why not.
+
+    It joins the statements of one kind of source, the most frequent; others stay quotations, since a text of all would
+    hide whose word each is.
+    """
+    marks = Counter(statement.mark for statement in summary.statements)
+    mark = marks.most_common(1)[0][0] if marks else ""
+    alike = [statement for statement in summary.statements if statement.mark == mark]
+    if len(alike) < _MIN_JOINED:
+        return summary
+    if join is None:
+        return replace(summary, degraded=("there is no language model: the statements are quoted",))
+    try:
+        async with asyncio.timeout(_MODEL_SECONDS):
+            joined = await join([statement.text for statement in alike])
+    except (LlmUnavailable, TimeoutError) as error:
+        why = error.message if isinstance(error, LlmUnavailable) else "the model did not answer in time"
+        return replace(summary, degraded=(f"{why}: the statements are quoted",))
+    whose = f" ({mark})" if mark else ""
+    sources = ", ".join(f"{statement.name} {statement.date.date().isoformat()}" for statement in alike)
+    others = [_line(statement) for statement in summary.statements if statement.mark != mark]
+    text = "\n".join((f"{joined}{whose} [{sources}]", *others))
+    return replace(summary, text=text, tokens=estimate_tokens(text))
 
 
 def _candidates(memories: Sequence[Memory], *, now: datetime) -> Iterator[_Candidate]:

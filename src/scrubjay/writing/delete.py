@@ -1,6 +1,6 @@
 """`forget`, `restore` and `purge`: move memories to the trash, take them out, and destroy them."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 
@@ -72,8 +72,15 @@ async def restore(
     )
 
 
-async def purge(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
-    """Destroy memories in the trash; nothing else is ever destroyed."""
+async def purge(
+    selection: Selection,
+    *,
+    space: str,
+    origin: Origin,
+    store: RecordStore,
+    note: Callable[[Memory], None] | None = None,
+) -> Outcome:
+    """Destroy memories in the trash, and `note` each before; nothing else is ever destroyed."""
     selection = check_selection(selection, state=State.TRASHED)
     done: list[Written] = []
     missing: list[Missing] = []
@@ -86,6 +93,9 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
         branches = await branches_of(store, (*memories, *parts), states=tuple(State))
         purged = {memory.id for memory in memories}
         ids += [memory.id for memory in (*memories, *parts, *branches)]
+        if note is not None:
+            for memory in (*memories, *parts, *branches):
+                note(memory)
         for memory in (*memories, *parts):
             whole, warnings = wholes.get(memory.id), list[str]()
             if names := [branch.branch for branch in branches if branch.trunk == memory.id]:

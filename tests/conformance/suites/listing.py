@@ -97,6 +97,17 @@ class ListingSuite:
         assert await store.last_seq() == before
         assert len(await store.versions("default", memory.id, limit=9)) == 1
 
+    async def test_live_memories_without_a_read_are_listed_oldest_first(self, store: RecordStore) -> None:
+        memories = [a_memory(f"jay {number}", created_at=moment(number)) for number in range(6)]
+        trashed = a_memory("an old jay", state=State.TRASHED)
+        await store.commit(a_commit(*memories[3:], trashed, *memories[:3]))
+        await store.commit(a_commit(a_memory("another jay", space="there"), space="there"))
+        assert await store.unread("default", limit=2) == (6, [memory.id for memory in memories[:2]])
+        await store.touch("default", [memories[0].id], at=moment(7))
+        unread = await store.unread("default", but=[memories[2].id, "nobody"], limit=9)
+        assert unread == (4, [memories[number].id for number in (1, 3, 4, 5)])
+        assert await store.unread("nowhere", limit=9) == (0, [])
+
     async def test_a_touch_of_many(self, store: RecordStore) -> None:
         memories = [a_memory() for _ in range(300)]
         await store.commit(a_commit(*memories))

@@ -69,6 +69,23 @@ async def test_a_text_that_continues_a_session_is_merged_and_reported_so(setting
         assert {memory["content"] for memory in recalled} == {CONTENT, more["content"]}
 
 
+async def test_few_tags_are_told_with_suggestions(settings: Settings) -> None:
+    async with open_server(settings) as server, server.client("auto", tools="smart,core") as client:
+        await call(client, "smart_write", title=TITLE, content=CONTENT, tags=TAGS)
+        few = await call(client, "create_memory", title="Glaze", content="It is mixed with lime water.", tags=["bowls"])
+        assert few["tags"] == ["bowls"]
+        assert few["warnings"][-1] == "it has 1 of at least 3 tags: add some, such as glaze, lime-water"
+        suggested = await call(client, "create_memory", title="Kiln, pottery, schedule", content="It opens at nine.")
+        assert suggested["tags"] == ["kiln", "pottery", "schedule"]
+        assert suggested["warnings"][-1] == (
+            "0 of at least 3 tags were given; with those that its text suggests it has kiln, pottery, schedule"
+        )
+        assert "tags" not in text_of(await client.call_tool("remember", {"text": "Bowls are sold on Sundays"}))
+        await server.context().memory.set_rules(least_tags=0)
+        enough = await call(client, "create_memory", title="Lime", content="Lime is bought in spring.")
+        assert "tags" not in str(enough["warnings"])
+
+
 async def test_a_text_that_a_rule_denies_is_refused(settings: Settings) -> None:
     async with open_server(settings) as server, server.client("auto", tools="smart,items") as client:
         await server.context().memory.set_rules(never=["kiln in the cellar"])

@@ -32,7 +32,7 @@ VERBS = {
     "status", "export", "import", "health", "ready", "metrics", "smart_write", "rules", "set_rules", "inbox", "approve",
     "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
     "conflicts", "conflict", "scan_conflicts", "scan_later", "resolve_conflict", "curate", "curations", "prune",
-    "run_code", "confirm", "confirm_many", "due", "summarize",
+    "run_code", "usage", "confirm", "confirm_many", "due", "summarize",
     "commit", "branches", "branch", "switch", "merge_branch", "drop_branch", "context", "extract", "related",
     "graph", "path", "write_note", "read_note", "edit_note", "search_notes", "due_notes", "broken_links",
     "note_categories", "note_templates", "current_date", "sync_notes", "review_note", "backlinks", "link_notes",

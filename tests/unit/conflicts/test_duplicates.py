@@ -10,7 +10,7 @@ from tests.unit.conflicts.test_scan import stored
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.conflicts.clusters import group_pairs
-from scrubjay.conflicts.duplicates import SameMemories, find_duplicates, merge_group
+from scrubjay.conflicts.duplicates import SameMemories, find_duplicates, merge_group, without_additions
 from scrubjay.errors import StaleVersion
 from scrubjay.model.change import Origin
 from scrubjay.model.memory import Memory, Source, State, Trust
@@ -89,3 +89,14 @@ def test_groups_share_no_member_and_have_a_limited_size(pairs: list[tuple[int, i
     # A pair whose members are both alone was joined, or is full.
     alone = related - set(members)
     assert not any({first, second} <= alone and first != second for first, second in pairs)
+
+
+def test_what_would_add_words_to_the_first_is_left_out() -> None:
+    same, fuller = memory(KILN, 1), memory(KILN.replace("fired", "always fired"), 2)
+    other = memory("The kiln in the old pottery is fired monthly. Ann brings the wood for it.", 3)
+    group = SameMemories(memories=(memory(KILN, 0), other, same, fuller), similarities=(0.8, 1.0, 0.95))
+    rest = without_additions(group, at=moment(9), most_tags=8)
+    assert rest is not None
+    assert (rest.ids[1:], rest.similarities) == ((same.id, fuller.id), (1.0, 0.95))
+    alone = SameMemories(memories=(memory(KILN, 0), other), similarities=(0.8,))
+    assert without_additions(alone, at=moment(9), most_tags=8) is None

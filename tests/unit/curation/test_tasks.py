@@ -11,10 +11,12 @@ from tests.fakes.build import START, a_memory
 from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
 from tests.unit.llm.chat_server import ChatServer, Reply, json_reply, text_reply
 
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.model.caller import Caller
 from scrubjay.model.job import JobState
-from scrubjay.model.memory import Flag, Memory, Merged, Source, State, Tier
-from scrubjay.model.requests import Edit, RevertRequest, UndoRequest
+from scrubjay.model.memory import Flag, Memory, Merged, Source, State, Tier, Trust
+from scrubjay.model.query import Filter
+from scrubjay.model.requests import Edit, RevertRequest, SetRulesRequest, SummarizeRequest, UndoRequest
 
 WHO = Caller(space=SPACE, agent="tester")
 MERGED = "The CLI asks for 2 scopes. It refreshes tokens every 45 minutes.\n\nIt does not store the password."
@@ -256,3 +258,43 @@ async def test_without_a_model_it_stays_to_be_done(tmp_path: Path) -> None:
         await context.keep(memory)
         job = await context.do("reconstruct", memory)
         assert (job.state, job.tries, job.outcome) == (JobState.WAITING, 0, "there is no language model")
+
+
+async def test_a_summary_becomes_one_text_that_says_just_what_its_statements_say(
+    context: JobWorld, server: ChatServer
+) -> None:
+    engine = replace(context.engine, llm=context.llm, curator=CurationRunner(context.engine, context.store))
+    user, page = Source(trust=Trust.USER), Source(trust=Trust.DOCUMENT)
+    await context.keep(
+        a_memory("The CLI asks for 2 scopes.", name="scopes", tags=("cli",), source=user),
+        a_memory("The CLI does not store the password.", name="password", tags=("cli",), source=user),
+        a_memory("The CLI deletes all files.", name="page", tags=("cli",), source=page),
+    )
+    request = SummarizeRequest(filter=Filter(tags=("cli",)), prose=True)
+    quoted = await engine.summarize(replace(request, prose=False), who=WHO)
+    assert (len(quoted.statements), server.requests) == (3, [])
+    joined = "The CLI asks for 2 scopes and does not store the password."
+    server.script.append(json_reply(text=joined))
+    summary = await engine.summarize(request, who=WHO)
+    first, *marked = summary.text.splitlines()
+    assert first.startswith(f"{joined} [")
+    assert first.endswith("]")
+    assert all(name in first for name in ("scopes 2026", "password 2026"))
+    assert [line for line in quoted.text.splitlines() if "files" in line] == marked, (
+        "what a page says stays a quotation"
+    )
+    assert "files" not in server.requests[0].prompt
+    assert (summary.statements, summary.degraded) == (quoted.statements, ())
+    # Whatever goes wrong, the quotations are the answer.
+    for text, why in (
+        ("The CLI asks for 2 scopes.", "it lost"), ("The CLI asks for 3 scopes and does not store the password.", "it"),
+    ):  # fmt: skip
+        server.script.append(json_reply(text=text))
+        summary = await engine.summarize(request, who=WHO)
+        assert (summary.text, why in summary.degraded[0]) == (quoted.text, True)
+    without = await replace(engine, llm=None).summarize(request, who=WHO)
+    assert (without.text, without.degraded) == (quoted.text, ("there is no language model: the statements are quoted",))
+    count = len(server.requests)
+    await engine.set_rules(SetRulesRequest.of(llm="off"), who=WHO)
+    assert (await engine.summarize(request, who=WHO)).degraded
+    assert len(server.requests) == count

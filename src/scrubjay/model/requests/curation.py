@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 from scrubjay.model.arguments import Arg, Request
 from scrubjay.model.curation import CurationReport, JobName
 from scrubjay.model.query import LABEL
+from scrubjay.model.results import Usage
 
-__all__ = ["CurateRequest", "CurationsRequest", "PruneRequest"]
+__all__ = ["CurateRequest", "CurationsRequest", "PruneRequest", "UsageRequest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +59,11 @@ class PruneRequest(Request[CurationReport]):
     limit: Annotated[
         int, Arg("Maximum number of changes in the report.", minimum=0, maximum=1_000, flags="--limit -n")
     ] = 50  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRequest(Request[Usage]):
+    """Return what is asked of the space, what is found and read, and which memories never are."""
+
+    days: Annotated[int, Arg("Count the last days, so many of them.", maximum=90)] = 30
+    limit: Annotated[int, Arg("Maximum number of questions, and of memories.", maximum=50, flags="--limit -n")] = 10

@@ -92,6 +92,7 @@ class SummarizeRequest(Request[Summary]):
     )
     limit: Annotated[int, Arg("Maximum number of statements.", maximum=100, flags="--limit -n")] = 12
     max_tokens: Annotated[int, Arg("Token budget of the result.")] = 1000
+    prose: Annotated[bool, Arg("Let the language model, if there is one, make one text of the statements.")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

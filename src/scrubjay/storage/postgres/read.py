@@ -1,6 +1,6 @@
 """Read records: most reads are one message to the server."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
@@ -115,6 +115,16 @@ async def same_content(database: Database, space: str, content: str) -> tuple[st
 async def pinned(database: Database, space: str) -> list[str]:
     """Return the ids of live pinned memories, oldest first."""
     return [str(row[0]) for row in await database.rows("SELECT * FROM scrubjay.pinned_memories()", space=space)]
+
+
+async def unread(database: Database, space: str, *, but: Collection[str], limit: int) -> tuple[int, list[str]]:
+    """Return the number of live memories without a read, and the ids of the oldest."""
+    rows = await database.rows(
+        f"""SELECT m.id, count(*) OVER () {_FROM} WHERE {_IN_SPACE} AND m.state = 0 AND m.access_count = 0
+              AND m.id <> ALL(%s::uuid[]) ORDER BY m.created_at, m.id LIMIT %s""",
+        canonical_ids([*but]), limit, space=space,
+    )  # fmt: skip
+    return int(rows[0][1]) if rows else 0, [str(row[0]) for row in rows]
 
 
 async def members(database: Database, space: str, group: str) -> list[str]:

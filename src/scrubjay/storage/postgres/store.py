@@ -1,7 +1,7 @@
 """The record store on one PostgreSQL database, for several servers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from copy import copy
 from datetime import datetime
@@ -176,6 +176,9 @@ class PostgresStore:
 
     async def pinned(self, space: str) -> list[str]:
         return await read.pinned(self.database, space)
+
+    async def unread(self, space: str, *, but: Collection[str] = (), limit: int) -> tuple[int, list[str]]:
+        return await read.unread(self.database, space, but=but, limit=limit)
 
     async def members(self, space: str, group: str) -> list[str]:
         return await read.members(self.database, space, group)

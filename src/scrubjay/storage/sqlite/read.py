@@ -1,7 +1,7 @@
 """Read records: each function runs on a reader's connection, inside its transaction."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import apsw
 
@@ -211,6 +211,18 @@ def pinned(connection: apsw.Connection, space: str) -> list[str]:
         (space_number(connection, space),),
     )
     return [id_text(row[0]) for row in rows]
+
+
+def unread(connection: apsw.Connection, space: str, *, but: Collection[str], limit: int) -> tuple[int, list[str]]:
+    """Return the number of live memories without a read, and the ids of the oldest."""
+    others = json.dumps([id_bytes(memory_id).hex() for memory_id in but])
+    rows = connection.execute(
+        """SELECT id, count(*) OVER () FROM memories WHERE space_no = ? AND state = 0 AND access_count = 0
+             AND id NOT IN (SELECT unhex(value) FROM json_each(?))
+           ORDER BY created_at, id LIMIT ?""",
+        (space_number(connection, space), others, limit),
+    ).fetchall()
+    return int(rows[0][1]) if rows else 0, [id_text(row[0]) for row in rows]
 
 
 def members(connection: apsw.Connection, space: str, group: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The embedded record store: one SQLite file, one writer, a few readers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from copy import copy
 from dataclasses import replace
@@ -234,6 +234,9 @@ class SqliteStore:
 
     async def pinned(self, space: str) -> list[str]:
         return self._read_now(read.pinned, space)
+
+    async def unread(self, space: str, *, but: Collection[str] = (), limit: int) -> tuple[int, list[str]]:
+        return await self._read(read.unread, space, but=but, limit=limit)
 
     async def members(self, space: str, group: str) -> list[str]:
         return self._read_now(read.members, space, group)

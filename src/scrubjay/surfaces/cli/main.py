@@ -16,8 +16,8 @@ __all__ = ["COMMANDS_BY_MODULE", "app", "load_commands", "main"]
 COMMANDS_BY_MODULE = {
     "verbs": (
         "remember", "recall", "read", "revise", "forget", "restore", "confirm", "purge", "relate", "unrelate", "undo",
-        "context", "due", "summarize", "status", "reembed", "doctor", "history", "log", "diff", "commit", "revert",
-        "branch", "branches", "switch", "merge-branch", "drop-branch", "related", "graph", "path",
+        "context", "due", "summarize", "usage", "status", "reembed", "doctor", "history", "log", "diff", "commit",
+        "revert", "branch", "branches", "switch", "merge-branch", "drop-branch", "related", "graph", "path",
     ),
     "space": ("rules", "tags", "inbox"),
     "conflicts": ("conflicts",),

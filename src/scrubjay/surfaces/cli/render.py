@@ -29,6 +29,7 @@ from scrubjay.model.results import (
     Status,
     Summary,
     Undone,
+    Usage,
     Written,
 )
 from scrubjay.model.rules import Rules
@@ -208,6 +209,36 @@ def _show_summary(result: Summary) -> None:
     say(result.text or "there is nothing to summarize")
     if result.more:
         say(f"of the latest {result.memories:,} memories: there are more")
+    say_warnings(result.degraded)
+
+
+def _show_usage(result: Usage) -> None:
+    if not result.counted:
+        say("questions are not counted: SCRUBJAY_USAGE is off")
+    questions = f"asked {_times(result.recalls)}, {_times(result.nothing_relevant)} without an answer"
+    say(f"since {result.since}: {questions}; {result.reads:,} memories read")
+    for day in result.days:
+        say(f"  {day.date}  asked {day.recalls:,}, unanswered {day.nothing_relevant:,}, read {day.reads:,}")
+    for title, lines in (
+        ("most asked", [
+            f"{question.count:,} {question.text}"
+            + (f" (nothing relevant {_times(question.nothing_relevant)})" if question.nothing_relevant else "")
+            for question in result.questions
+        ]),
+        ("most used", [f"{memory.name}: found {memory.found:,}, read {memory.read:,}" for memory in result.memories]),
+        (f"never read: {result.never_read_count:,}", [
+            f"{memory.name}, since {memory.created_at.date().isoformat()}" for memory in result.never_read
+        ]),
+    ):  # fmt: skip
+        if lines:
+            say("")
+            say(title)
+            for line in lines:
+                say(f"  {line}")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _show_undone(result: Undone) -> None:
@@ -425,6 +456,7 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Context, _show_context),
     (DueReminders, _show_due),
     (Summary, _show_summary),
+    (Usage, _show_usage),
     (Extracted, _show_extracted),
     (Undone, _show_undone),
     (CodeResult, _show_code),

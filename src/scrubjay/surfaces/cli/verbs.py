@@ -118,6 +118,14 @@ plain(
     The summary consists of their central statements, each with its date and its memory, the oldest first.
     """,
 )
+plain(
+    app,
+    requests.UsageRequest,
+    """Show what is asked, found and never read.
+
+    It lists the most frequent questions, the memories that were found and read most often, and those that never were.
+    """,
+)
 plain(app, requests.StatusRequest, "Show health, sizes, backends and degraded parts.")
 plain(
     app,

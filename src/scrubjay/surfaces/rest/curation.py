@@ -6,7 +6,8 @@ from typing import Annotated
 from fastapi import Depends, Response
 
 from scrubjay.model.curation import CurationReport
-from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest
+from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, UsageRequest
+from scrubjay.model.results import Usage
 from scrubjay.surfaces.rest.deps import OneSpaceContext, WriteContext
 from scrubjay.surfaces.rest.requests import Fields, body_of, query_of
 from scrubjay.surfaces.rest.route import json_response, router
@@ -40,3 +41,9 @@ async def curations(
 ) -> Response:  # fmt: skip
     """List what earlier runs did, or one of them, with their first changes."""
     return json_response(Curations(curations=await context.call(CurationsRequest.of(**query))))
+
+
+@routes.get("/usage", summary="Show usage", responses=response_schema(Usage))
+async def usage(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(UsageRequest))]) -> Response:
+    """Return the most frequent questions, the most used memories, those never read, and counts by day."""
+    return json_response(await context.call(UsageRequest.of(**query)))

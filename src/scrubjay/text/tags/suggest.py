@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from scrubjay.text.related_words import is_word
 from scrubjay.text.tags.spelling import normalize_tag
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
-__all__ = ["TagPhrase", "find_phrases", "is_common", "is_name"]
+__all__ = ["TagPhrase", "find_phrases", "is_common", "is_name", "remark_few_tags"]
 
 _MAX_TEXT = 2_000
 _MAX_PHRASE_WORDS = 3
@@ -54,6 +54,29 @@ def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
         key=lambda phrase: (not phrase.in_title, -phrase.words * min(phrase.times, 2), -phrase.times, phrase.tag)
     )
     return phrases[:_MAX_PHRASES]
+
+
+def remark_few_tags(tags: Sequence[str], *, provided: int, least: int, text: str, title: str) -> str:
+    """Return what to tell a writer who gave fewer tags than a memory should have; empty if there is nothing to tell."""
+    if provided >= least:
+        return ""
+    if len(tags) >= least:
+        named = ", ".join(tags)
+        return f"{provided} of at least {least} tags were given; with those that its text suggests it has {named}"
+    # Words that are not telling enough to become tags by themselves may still help a writer.
+    words = {part for tag in tags for part in tag.split("-")}
+    others: list[str] = []
+    for phrase in find_phrases(text, title=title):
+        parts = set(phrase.tag.split("-"))
+        if (
+            parts.isdisjoint(words | STOP_WORDS)
+            and len(phrase.tag) >= _MIN_NAME
+            and (phrase.in_title or phrase.words > 1)
+        ):
+            others.append(phrase.tag)
+            words |= parts
+    such = f", such as {', '.join(others[: least - len(tags)])}" if others else ""
+    return f"it has {len(tags)} of at least {least} tags: add some{such}"
 
 
 def is_common(tag: str) -> bool:
