@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -222,10 +222,11 @@ class EngineBase(StoreOwner):
     @property
     def model(self) -> ModelInUse:
         """The model in use: one request uses the same embedder and index throughout, even if they are replaced."""
+        if self.models is None:
+            return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
+        current = self.models.current
         # A copy of an engine may have an embedder of its own.
-        if self.models is not None and self.embedder is self.models.embedder:
-            return self.models.current
-        return ModelInUse(embedder=self.embedder, index=self.index, media_source=self.media_source)
+        return current if self.embedder is self.models.embedder else replace(current, embedder=self.embedder)
 
     @property
     def _usage(self) -> UsageLog:
