@@ -16,6 +16,7 @@ from scrubjay.errors import DiskFull, InvalidInput, NotFound, WrongState
 from scrubjay.model.curation import JobName, RunState
 from scrubjay.model.memory import Memory, Tier
 from scrubjay.model.requests import Edit, ForgetRequest, PurgeRequest, RecallRequest, StatusRequest
+from scrubjay.ports import Commit
 from tests.backends import backend
 from tests.curated import OWNER, STORES, CuratedMemory, open_curated
 from tests.fakes.build import a_commit, a_rewrite, revised
@@ -85,6 +86,38 @@ async def test_undo_takes_a_run_back_for_good(memory: CuratedMemory) -> None:
     assert (await memory.curate("tiers")).planned == 0, "what was taken back is not done again the next night"
     with pytest.raises(NotFound):
         await memory.undo("no-such-run")
+
+
+async def test_undo_of_a_large_run_lets_others_write_and_goes_on_after_a_kill(
+    memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = [await memory.keep(f"note {number}", days=40) for number in range(120)]
+    report = await memory.curate("tiers")
+    commit, written = memory.store.commit, list[Memory]()
+
+    async def write_between_then_fail(planned: Commit) -> object:
+        if len(planned.writes) > 1 and not written:
+            # The first part is about to be committed: a user writes, to one of its memories too.
+            written.append(planned.writes[0].memory)
+            await memory.engine.apply_edit(written[0].id, Edit(fields={"title": "Edited since"}), who=OWNER)
+        elif planned.origin.undoes and not planned.origin.is_partial:
+            raise DiskFull("the disk is full")
+        return await commit(planned)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.store, "commit", write_between_then_fail)
+        with pytest.raises(DiskFull):
+            await memory.undo(report.run)
+    assert sorted(await _tiers(memory, stored)).count(Tier.WORKING) == 99, "two of three parts, without the edited one"
+    assert (await memory.reports())[0].state is RunState.UNDOING
+    memory.clock.advance(2 * LEASE)
+    await CurationRunner(memory.engine, memory.store).run_due()
+    assert (await memory.reports())[0].state is RunState.UNDONE
+    changed = [item for item in stored if item.id != written[0].id]
+    assert await _tiers(memory, changed) == [Tier.WORKING] * 119
+    assert {(await memory.now(item)).version for item in stored} == {3}
+    assert (await memory.now(written[0])).title == "Edited since"
+    assert (await memory.curate("tiers")).planned == 0
 
 
 async def test_what_changed_since_the_plan_is_skipped_and_named(

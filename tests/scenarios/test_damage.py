@@ -161,6 +161,9 @@ async def test_a_scrub_reads_every_body_in_turn_and_forgets_what_is_sound_again(
     assert (await scrub("default", bodies=100, store=memory.store, clock=CLOCK)).damaged == ()
     assert await known_damage("default", store=memory.store) == ()
     memory.flip(ids[220], 1)
+    planned = [await memory.client.curate(["bodies"], dry_run=True) for _ in range(2)]
+    assert [report.planned for report in planned] == [1, 1], "a dry run stores nothing"
+    assert await known_damage("default", store=memory.store) == ()
     reports = [await memory.client.curate(["bodies"]) for _ in range(3)]
     assert [len(report.changes) for report in reports].count(1) == 1
     assert [body.memory_id for body in await known_damage("default", store=memory.store)] == [ids[220]]

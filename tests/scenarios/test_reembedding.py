@@ -25,6 +25,7 @@ from scrubjay.paths import database_file
 from scrubjay.ports import RecordStore
 from scrubjay.service import LocalService
 from scrubjay.settings import Settings
+from scrubjay.text.passages import passages_of
 from tests.backends import BACKENDS, backend
 from tests.fakes.embedder import FakeEmbedder
 from tests.scenarios.wiring import environment
@@ -251,7 +252,13 @@ async def test_the_job_embeds_texts_whose_vector_is_missing_or_damaged_and_no_ot
 ) -> None:
     async with opened(settings) as (_, store, client):
         await fill(client)
-        missing, damaged = list(await store.stored_vectors("default", "first", limit=COUNT))[:2]
+        ids = await store.ids("default", limit=2)
+        # What is in the trash can be searched too.
+        await client.forget(ids[:1])
+        (missing,), (damaged,) = [
+            [passage.hash for passage in passages_of(memory, with_terms=False)]
+            for memory in (await store.get("default", ids)).values()
+        ]
         if settings.database_url:
             with psycopg.connect(settings.database_url, autocommit=True) as database:
                 spoiled = f"[{','.join(['9'] * 64)}]"

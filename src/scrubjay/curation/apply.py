@@ -15,7 +15,7 @@ from scrubjay.ports import Commit
 DONE = "done"
 STALE = "it has changed since the plan"
 # A commit has so many changes and characters at most: users' writes wait for it, and it shares a write to the disk.
-_MAX_CHANGES = 16
+_MAX_CHANGES = 8
 _MAX_CHARACTERS = 50_000
 # Users' requests go first after so many seconds of work.
 _MAX_TURN = 0.005

@@ -62,14 +62,19 @@ class CurationContext:
         """The caller of the engine's verbs."""
         return Caller(space=self.space, agent=AGENT, run=self.run)
 
-    async def walk(self, *, state: State = State.LIVE) -> AsyncIterator[list[Memory]]:
-        """Yield all readable memories in a state, page by page in the order of their ids.
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing may be stored."""
+        return not self.run
+
+    async def walk(self, *, state: State | None = State.LIVE) -> AsyncIterator[list[Memory]]:
+        """Yield all readable memories in a state, or in any, page by page in the order of their ids.
 
         A filter by facets would search the index again for every page; this reads each memory once.
         """
         reader, after = TolerantReader(self.store, space=self.space), ""
         while ids := await self.store.ids(self.space, after=after, limit=_PAGE):
-            memories = [memory for memory in await reader.get(ids) if memory.state is state]
+            memories = [memory for memory in await reader.get(ids) if state in (None, memory.state)]
             if memories:
                 yield memories
             after = ids[-1]

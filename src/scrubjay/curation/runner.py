@@ -21,7 +21,7 @@ from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action
 from scrubjay.model.curation import AGENT, SCHEDULE, SCHEDULE_KEY, CurationReport, CurationRun, PlannedChange, RunState
 from scrubjay.model.identity import new_id
-from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, RulesRequest
+from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, RulesRequest, UndoRequest
 from scrubjay.ports import Llm, Progress, RecordStore
 
 _log = logging.getLogger(__name__)
@@ -103,9 +103,9 @@ class CurationRunner:
         """Return statements as one coherent text of a language model, which says just what they do."""
         return await join_statements(statements, llm=llm)
 
-    async def mark_undone(self, run: str, *, space: str) -> None:
-        """Note that a run was taken back, if it is one of curation."""
-        await self._runs(space).mark_undone(run)
+    async def mark_undone(self, run: str, *, space: str, is_complete: bool = True) -> None:
+        """Note that a run was taken back, or is being so, if it is one of curation."""
+        await self._runs(space).mark_undone(run, is_complete=is_complete)
 
     async def forget(self, ids: AbstractSet[str], *, space: str, run: str) -> None:
         """Keep no labels of purged memories in plans and reports; those of a run here are dealt with at its end."""
@@ -140,7 +140,7 @@ class CurationRunner:
         return False
 
     async def _schedule_spaces(self, now: datetime) -> None:
-        """Schedule the spaces that are new, and those whose next run a wrong clock has put off."""
+        """Schedule the spaces that are new, and those whose next run a wrong clock has put off; finish undos."""
         if self._scheduled_at is not None and abs(now - self._scheduled_at) < _SCHEDULE_EVERY:
             return
         for space in await self._store.spaces():
@@ -150,6 +150,9 @@ class CurationRunner:
                 due = now if record.run else self.schedule.next_due(record)
                 with suppress(StaleVersion):
                     await self._put(replace(record, due=due))
+            for run in await self._runs(space).interrupted_undos(before=now - LEASE):
+                await self._engine.undo(UndoRequest(run=run), who=Caller(space=space, agent=AGENT))
+                await self.mark_undone(run, space=space)
         self._scheduled_at = now
 
     def _runs(self, space: str) -> StoredRuns:

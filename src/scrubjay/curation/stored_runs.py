@@ -84,11 +84,17 @@ class StoredRuns:
                 changes = [change if ids.isdisjoint(change.ids) else _without_labels(change) for change in page.changes]
                 await self._put_page(document.key, replace(page, changes=tuple(changes)))
 
-    async def mark_undone(self, run: str) -> None:
-        """Note that a run was taken back."""
+    async def mark_undone(self, run: str, *, is_complete: bool) -> None:
+        """Note that a run was taken back, or is being so."""
         stored = await self.get(run)
         if stored is not None and stored.state is not RunState.RUNNING:
-            await self.put(replace(stored, state=RunState.UNDONE))
+            await self.put(replace(stored, state=RunState.UNDONE if is_complete else RunState.UNDOING))
+
+    async def interrupted_undos(self, *, before: datetime) -> list[str]:
+        """Return the runs whose undo began before a time, and has not ended."""
+        documents = await self.store.latest_documents(self.space, RUNS, limit=_LISTED)
+        runs = [CurationRun.from_document(document) for document in documents if document.at < before]
+        return [run.id for run in runs if run.state is RunState.UNDOING]
 
     async def reports(self, *, run: str, limit: int, changes: int) -> tuple[CurationReport, ...]:
         """Return the reports of the newest runs, or of one."""

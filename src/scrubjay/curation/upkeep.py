@@ -30,13 +30,13 @@ class BodiesJob:
     every = DAILY
 
     async def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
-        """Yield a report for each damaged body that was not known; the place to go on is noted, memories stay."""
+        """Yield a report for each damaged body that was not known; a real run notes the place to go on."""
         store, space = context.store, context.space
         earlier = {str(body) for body in await known_damage(space, store=store)}
         versions = (await store.statistics(space)).versions
         part = await scrub(
             space, bodies=max(_MIN_BODIES, versions // _NIGHTS + 1), store=store, clock=context.engine.clock,
-            pause=context.pause,
+            pause=context.pause, dry_run=context.is_dry_run,
         )  # fmt: skip
         for body in part.damaged:
             if str(body) not in earlier:
@@ -59,13 +59,13 @@ class VectorsJob:
     every = _MONTHLY
 
     async def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
-        """Yield a change for each memory with a text to embed."""
+        """Yield a change for each memory with a text to embed, in the trash and the archive too: both are searched."""
         try:
             profile = await context.engine.model.embedder.profile()
         except EmbeddingUnavailable:
             return
         damaged = await self._damaged(context, profile.model, profile.dimension)
-        async for memories in context.walk():
+        async for memories in context.walk(state=None):
             hashes = await asyncio.to_thread(_hashes, memories)
             every = dict.fromkeys(digest for own in hashes for digest in own)
             present = await context.store.embedded(context.space, profile.model, list(every))

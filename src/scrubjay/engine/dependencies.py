@@ -144,7 +144,7 @@ class Curator(Protocol):
         """Return statements as one coherent text of a language model; raises LlmUnavailable if it gives no good one."""
         ...
 
-    async def mark_undone(self, run: str, *, space: str) -> None:
+    async def mark_undone(self, run: str, *, space: str, is_complete: bool = True) -> None:
         """Note that a run was taken back, if it is one of curation."""
         ...
 

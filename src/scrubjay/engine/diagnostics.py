@@ -105,7 +105,7 @@ def _tier_flow(runs: Sequence[CurationRun], *, since: datetime) -> dict[str, int
     """Return how many memories went from each tier to another, without the runs that were taken back."""
     flow: Counter[str] = Counter()
     for run in runs:
-        if run.started_at >= since and run.state is not RunState.UNDONE:
+        if run.started_at >= since and run.state not in (RunState.UNDOING, RunState.UNDONE):
             flow.update(
                 {step: count for steps in run.counts.values() for step, count in steps.items() if ARROW in step}
             )

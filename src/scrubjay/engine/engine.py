@@ -270,9 +270,14 @@ class Engine(EngineBase):
     async def undo(self, request: requests.UndoRequest, *, who: Caller) -> Undone:
         """Undo the last run of this agent, or a named one."""
         origin = replace(self._origin(who), run=new_id())
+
+        async def begin(run: str) -> None:
+            if self.curator is not None:
+                await self.curator.mark_undone(run, space=who.space, is_complete=False)
+
         result = await undo_run.undo(
             run=redact_label(request.run), agent=origin.agent, space=who.space, origin=origin, store=self._store,
-            key=request.idempotency_key,
+            key=request.idempotency_key, begin=begin,
         )  # fmt: skip
         await reopen(result, space=who.space, store=self._store)
         if self.curator is not None:

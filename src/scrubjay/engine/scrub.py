@@ -1,6 +1,7 @@
 """Scrubbing: reads stored bodies in turn, a part at a time, so that damage is found before the text is needed."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,11 +28,18 @@ class Scrubbed:
 
 
 async def scrub(
-    space: str, *, bodies: int, store: RecordStore, clock: Clock, pause: Callable[[], Awaitable[None]] | None = None
+    space: str,
+    *,
+    bodies: int,
+    store: RecordStore,
+    clock: Clock,
+    pause: Callable[[], Awaitable[None]] | None = None,
+    dry_run: bool = False,
 ) -> Scrubbed:
     """Read the next bodies of a space, at least so many unless it ends before, and record the damaged ones.
 
-    The next call goes on where this one ends, and after the end from the start. Known damage is looked at again.
+    The next call goes on where this one ends, and after the end from the start. Known damage is looked at again. A dry
+    run stores nothing, and the next call reads the same bodies.
     """
     progress = await store.document(space, _PROGRESS, _KEY)
     after = str(progress.value.get("after", "")) if progress else ""
@@ -44,7 +52,13 @@ async def scrub(
         if pause is not None:
             await pause()
     ended = read < bodies
-    damaged = await _record(space, detected, store=store, clock=clock)
+    earlier = await known_damage(space, store=store)
+    again = await store.check_bodies(space, list({body.memory_id for body in earlier})) if earlier else None
+    now = {_key(body): body for body in (again.damaged if again else ())} | detected
+    damaged = tuple(now[key] for key in sorted(now))
+    if dry_run:
+        return Scrubbed(read=read, damaged=damaged, ended=ended)
+    await _record(space, now, earlier={_key(body) for body in earlier}, store=store, clock=clock)
     place = "" if ended else last
     if place != after:
         document = Document(space=space, collection=_PROGRESS, key=_KEY, value={"after": place}, at=clock.now())
@@ -61,13 +75,9 @@ async def known_damage(space: str, *, store: RecordStore) -> tuple[DamagedBody, 
 
 
 async def _record(
-    space: str, detected: dict[str, DamagedBody], *, store: RecordStore, clock: Clock
-) -> tuple[DamagedBody, ...]:
-    """Store what was found, and drop what is sound again or gone; return all damage."""
-    earlier = {_key(body): body for body in await known_damage(space, store=store)}
-    again = await store.check_bodies(space, list({body.memory_id for body in earlier.values()})) if earlier else None
-    still = {_key(body): body for body in again.damaged} if again else {}
-    now = still | detected
+    space: str, now: Mapping[str, DamagedBody], *, earlier: AbstractSet[str], store: RecordStore, clock: Clock
+) -> None:
+    """Store what is damaged now, and drop what is sound again or gone."""
     with suppress(ScrubjayError):
         for key, body in now.items():
             if key not in earlier and len(earlier) < _MAX_LISTED:
@@ -76,9 +86,8 @@ async def _record(
                 }  # fmt: skip
                 document = Document(space=space, collection=_DAMAGE, key=key, value=value, at=clock.now())
                 await store.put_document(document, base=None)
-        for key in earlier.keys() - now.keys():
+        for key in earlier - now.keys():
             await store.delete_document(space, _DAMAGE, key)
-    return tuple(now[key] for key in sorted(now))
 
 
 def _key(body: DamagedBody) -> str:

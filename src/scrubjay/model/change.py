@@ -35,13 +35,15 @@ class Action(StrEnum):
 class Origin:
     """The agent that makes a change, and the run it belongs to: one call, or a named series of calls.
 
-    `is_agent`: the change is made with an agent's token, so that nothing it writes counts as the user's.
+    `is_agent`: the change is made with an agent's token, so that nothing it writes counts as the user's. `is_partial`:
+    more of the undo follows, and only its last commit marks the run that it `undoes`.
     """
 
     at: datetime
     run: str
     agent: str = ""
     undoes: str = ""
+    is_partial: bool = False
     is_agent: bool = False
 
     def limit(self, source: Source) -> Source:

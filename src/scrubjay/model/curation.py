@@ -31,6 +31,8 @@ class RunState(StrEnum):
     DONE = "done"
     # It failed, or another run took its place; `problems` says why.
     STOPPED = "stopped"
+    # An undo takes several commits; one that was interrupted goes on.
+    UNDOING = "undoing"
     UNDONE = "undone"
 
 

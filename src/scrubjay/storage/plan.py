@@ -410,7 +410,7 @@ class StoredRun(NamedTuple):
     number: int
     name: str
     agent: str
-    is_undo: bool
+    undoes: int | None
     is_undone: bool
     last_seq: int
 
@@ -444,16 +444,21 @@ def run_names(origin: Origin, authors: Sequence[Author] = ()) -> list[str]:
 def plan_runs(origin: Origin, stored: Sequence[StoredRun], authors: Sequence[Author] = ()) -> Runs:
     """Return the runs of a commit, given the stored runs with its names."""
     runs = Runs(origin)
-    open_runs = {(run.name, run.agent): run.number for run in stored if not run.is_undo and not run.is_undone}
+    if origin.undoes:
+        undoable = [run for run in stored if run.name == origin.undoes and not run.is_undone]
+        runs.undone = max(undoable, default=None, key=lambda run: run.number)
+    # An undo is always a run of its own, which all its commits share.
+    undoes = None if runs.undone is None else runs.undone.number
+    open_runs = {
+        (run.name, run.agent): run.number
+        for run in stored
+        if not run.is_undone and run.undoes == (undoes if (run.name, run.agent) == runs.author else None)
+    }
     for author in dict.fromkeys((runs.author, *authors)):
-        # An undo is always a run of its own.
-        if author in open_runs and not (origin.undoes and author == runs.author):
+        if author in open_runs and not (origin.undoes and undoes is None and author == runs.author):
             runs.numbers[author] = open_runs[author]
         else:
             runs.new.append(author)
-    if origin.undoes:
-        undoable = [run for run in stored if run.name == origin.undoes and not run.is_undone]
-        runs.undone = max(undoable, default=None)
     return runs
 
 

@@ -62,9 +62,8 @@ def version_write(
     return Write(memory=memory, base=base, action=action, passages=passages_of(memory), message=message, at=at)
 
 
-def written(write: Write) -> Written:
-    """Return the result of a write as callers see it: a branch has the id of its memory."""
-    memory = write.memory
+def written(memory: Memory) -> Written:
+    """Return a restored memory as callers see it: a branch has the id of its memory."""
     return Written(
         action="undone",
         id=memory.trunk or memory.id,

@@ -96,7 +96,7 @@ async def _revert(memory: Memory, request: _RevertRequest) -> Written:
     if request.conflict_checker is not None:
         report = await request.conflict_checker.check_later(reverted, write.passages, before=memory, origin=origin)
         documents = report.documents(at=origin.at)
-    answer = replace(written(write), action="updated", warnings=(*warnings, *remarks))
+    answer = replace(written(write.memory), action="updated", warnings=(*warnings, *remarks))
     commit = Commit(
         space=memory.space, origin=origin, writes=(write, *parts), documents=documents,
         once=request.idempotency.record(answer.as_json),

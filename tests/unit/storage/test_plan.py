@@ -187,9 +187,9 @@ def test_a_key_belongs_to_one_request() -> None:
 
 def test_calls_share_an_open_run_and_an_undo_begins_its_own() -> None:
     runs = [
-        StoredRun(1, "r", "ann", is_undo=False, is_undone=True, last_seq=3),
-        StoredRun(2, "r", "ann", is_undo=False, is_undone=False, last_seq=5),
-        StoredRun(3, "r", "bob", is_undo=True, is_undone=False, last_seq=6),
+        StoredRun(1, "r", "ann", undoes=None, is_undone=True, last_seq=3),
+        StoredRun(2, "r", "ann", undoes=None, is_undone=False, last_seq=5),
+        StoredRun(3, "r", "bob", undoes=1, is_undone=False, last_seq=6),
     ]
     shared = plan_runs(an_origin(run="r", agent="ann"), runs, [("r", "ann"), ("r", "bob")])
     assert (shared.numbers, shared.new, shared.undone) == ({("r", "ann"): 2}, [("r", "bob")], None)

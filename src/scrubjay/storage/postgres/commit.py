@@ -227,7 +227,7 @@ class CommitQuery:
     def runs(self, origin: Origin, authors: Sequence[Author] = ()) -> Runs:
         """Return the runs of a commit."""
         stored = [
-            StoredRun(int(number), str(name), str(agent), undoes is not None, bool(undone), int(last_seq))
+            StoredRun(int(number), str(name), str(agent), undoes and int(undoes), bool(undone), int(last_seq))
             for number, name, agent, undoes, undone, last_seq in self.rows("runs")
         ]
         return plan_runs(origin, stored, authors)

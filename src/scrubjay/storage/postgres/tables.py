@@ -253,7 +253,7 @@ class RowBatch:
         updated: list[Record] = []
         if runs.author not in runs.new and last_seq:
             updated.append({"no": runs.number, "last_seq": last_seq, "undone": False})
-        if undone is not None:
+        if undone is not None and not runs.origin.is_partial:
             updated.append({"no": undone.number, "last_seq": undone.last_seq, "undone": True})
         self.put("updated_runs", updated)
 

@@ -27,12 +27,12 @@ def assign_runs(connection: apsw.Connection, space_no: int, origin: Origin, auth
     """Return the runs of a commit with their numbers; those that are new begin with it."""
     keys = [(space_no, run_key(name)) for name in run_names(origin, authors)]
     stored = [
-        StoredRun(number, run_name(key), agent, undoes is not None, bool(undone), last_seq)
+        StoredRun(number, run_name(key), agent, undoes, bool(undone), last_seq)
         for number, key, agent, undoes, undone, last_seq in connection.executemany(_SQL["find_runs"], keys)
     ]
     runs = plan_runs(origin, stored, authors)
     undone_no = None if runs.undone is None else runs.undone.number
-    if undone_no is not None:
+    if undone_no is not None and not origin.is_partial:
         connection.execute("UPDATE runs SET undone = 1 WHERE no = ?", (undone_no,))
     for author in runs.new:
         run, agent = author
