@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scrubjay.code.functions import HostError, unknown_name
 from scrubjay.code.library import MODULES, PRELUDE, STATISTICS, Library
 from scrubjay.code.pool import WorkerPool, resident_mb
-from scrubjay.code.values import NotJson, plain
+from scrubjay.code.values import NotJson, plain_in_background
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.memory import Json
 
@@ -23,7 +23,7 @@ _KILOBYTE = 1024
 # The interpreter ends a program by itself, and says so better than we could.
 _SLACK_SECONDS = 2.0
 _SLEEP, _IMPORT = "system.sleep", "import"
-_NO_FILES = "programs have no files of the machine: use read_file and write_file"
+_NO_MACHINE = "programs cannot reach the machine; for files use read_file and write_file"
 _HINTS = (
     ("cannot suspend in this synchronous context",
      "Call functions of the memory in a loop or a comprehension, not in map, filter, max or a sort key"),
@@ -126,7 +126,7 @@ class _Program:
             last = await self._drive(code, variables)
             result = await self._drive("result", {})
             value = result.output
-            return plain(last.output if value is None else value, most=self._most)
+            return await plain_in_background(last.output if value is None else value, most=self._most)
         except NotJson as error:
             raise _Failure(f"ValueError: the result cannot be returned: {error}") from None
         except MontyError as error:
@@ -155,13 +155,17 @@ class _Program:
     async def _answer(self, at: "AsyncFunctionSnapshot") -> "AsyncSnapshot":
         name = str(at.function_name)
         if at.is_os_function:
-            if name in (_SLEEP, _IMPORT):
+            if name == _IMPORT:
                 return await at.resume_auto()
-            return await at.resume({"exc_type": "PermissionError", "message": _NO_FILES})
+            if name == _SLEEP:
+                # The interpreter has checked that the program may still sleep that long.
+                await asyncio.sleep(float(at.args[0]))
+                return await at.resume({"return_value": None})
+            return await at.resume({"exc_type": "PermissionError", "message": _NO_MACHINE})
         try:
             # Both sides see plain data alone, of limited size, whatever the program has passed.
-            args = [plain(item, most=self._most) for item in at.args]
-            kwargs = {key: plain(item, most=self._most) for key, item in at.kwargs.items()}
+            args = cast("list[Json]", await plain_in_background(list(at.args), most=self._most))
+            kwargs = cast("dict[str, Json]", await plain_in_background(at.kwargs, most=self._most))
             return await at.resume({"return_value": await self._library.call(name, args, kwargs)})
         except (NotJson, ValueError, RecursionError) as error:
             return await at.resume({"exc_type": "ValueError", "message": f"an argument of {name[:100]}: {error}"})

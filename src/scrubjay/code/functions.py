@@ -64,7 +64,7 @@ def verbs_for(access: Access) -> Mapping[str, Verb]:
 @cache
 def signature_of(verb: Verb) -> str:
     """Return how a program calls a verb: `recall(query, limit=8, …)`."""
-    return f"{verb.name}({', '.join(map(_parameter, arguments_of(verb.request)))})"
+    return f"{verb.name}({', '.join(map(_parameter, _in_order(verb)))})"
 
 
 def about_verb(verb: Verb) -> str:
@@ -149,13 +149,10 @@ def host_error(error: ScrubjayError) -> HostError:
 
 
 def _bind(verb: Verb, args: Sequence[Json], kwargs: Mapping[str, Json]) -> dict[str, Json]:
-    """Return arguments by name; those that every surface accepts without a name may be given by place."""
-    places = [argument.name for argument in arguments_of(verb.request) if argument.about.positional]
+    """Return arguments by name; a program may give them by place too."""
+    places = [argument.name for argument in _in_order(verb)]
     if len(args) > len(places):
-        raise InvalidInput(
-            f"{verb.name} takes {len(places)} arguments by place ({', '.join(places)}), not {len(args)}",
-            hint=f"Name the others: {signature_of(verb)}",
-        )
+        raise InvalidInput(f"{verb.name} takes {len(places)} arguments, not {len(args)}", hint=signature_of(verb))
     placed = dict(zip(places, args, strict=False))
     twice = next((name for name in placed if name in kwargs), None)
     if twice:
@@ -163,6 +160,11 @@ def _bind(verb: Verb, args: Sequence[Json], kwargs: Mapping[str, Json]) -> dict[
     has_budget = any(argument.name == "max_tokens" for argument in arguments_of(verb.request))
     budget: dict[str, Json] = {"max_tokens": _NO_TOKEN_LIMIT} if has_budget else {}
     return {**budget, **placed, **kwargs}
+
+
+def _in_order(verb: Verb) -> list[Argument]:
+    """Return the arguments of a verb, those first that need no name on any surface."""
+    return sorted(arguments_of(verb.request), key=lambda argument: not argument.about.positional)
 
 
 def _parameter(argument: Argument) -> str:

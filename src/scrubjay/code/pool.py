@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,7 @@ class WorkerPool:
         async with self._turns.turn():
             pool = await self.start()
             limits = self.limits
-            policy: OSPolicy = {"sleep_system_max": limits.sleep_seconds, "timezone": "utc"}
+            policy: OSPolicy = {"sleep_system_max": inf, "timezone": "utc"}
             if now:
                 policy["datetime"] = now
             async with pool.checkout(

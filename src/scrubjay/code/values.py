@@ -1,5 +1,6 @@
 """Values that cross the border between a program and the memory: plain JSON, of limited size, and parts of it."""
 
+import asyncio
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -12,11 +13,21 @@ from scrubjay.text.cost import end_within, estimate_tokens
 
 _MAX_DEPTH = 100
 _MAX_NAME = 60
+# A value takes at least so many characters, with its separators, and time to convert.
+_PER_VALUE = 5
+# Python writes no longer numbers as text.
+_MAX_BITS = 10_000
+# What is larger is converted in a thread, for all wait for the event loop.
+_SMALL = 20_000
 _ELLIPSIS = "…"
 
 
 class NotJson(Exception):
     """A value that is no JSON, or too large; its text says what to do."""
+
+
+class TooMuch(NotJson):
+    """A value that is too large."""
 
 
 def plain(value: object, *, most: int) -> Json:
@@ -25,6 +36,16 @@ def plain(value: object, *, most: int) -> Json:
     Programs share parts of values, so that a small one may be huge when it is written out: the size is counted first.
     """
     return _Plain(most).convert(value, depth=0)
+
+
+async def plain_in_background(value: object, *, most: int) -> Json:
+    """Return a value as JSON like `plain`, without keeping the event loop for long."""
+    try:
+        return plain(value, most=min(_SMALL, most))
+    except TooMuch:
+        if most <= _SMALL:
+            raise
+    return await asyncio.to_thread(plain, value, most=most)
 
 
 def dump(value: Json) -> str:
@@ -80,7 +101,7 @@ class _Plain:
     def convert(self, value: object, *, depth: int) -> Json:
         if depth > _MAX_DEPTH:
             raise NotJson(f"it is nested more than {_MAX_DEPTH} levels deep, or contains itself")
-        self._spend(1)
+        self._spend(_PER_VALUE)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
@@ -110,7 +131,8 @@ class _Plain:
 
     def _number(self, value: float | Decimal) -> Json:
         if isinstance(value, int):
-            self._spend(value.bit_length() // 4)
+            if value.bit_length() > _MAX_BITS:
+                raise NotJson("it contains a number with thousands of digits: return a text or a float instead")
             return value
         number = float(value)
         if not math.isfinite(number):
@@ -129,7 +151,7 @@ class _Plain:
     def _spend(self, count: int) -> None:
         self._left -= count
         if self._left < 0:
-            raise NotJson(f"it has more than {self._most:,} characters: return less, or write it to a file")
+            raise TooMuch(f"it has more than {self._most:,} characters: return less, or write it to a file")
 
 
 def _fitting(items: Iterable[Json], tokens: int) -> list[Json]:

@@ -1,0 +1,208 @@
+"""A program of an agent reaches nothing but the memory of its caller, and ends when it should."""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scrubjay.code import CodeRunner
+from scrubjay.code.wall import Wall, WallPolicy, wall_command
+from scrubjay.engine import Engine
+from scrubjay.errors import WrongState
+from scrubjay.model.caller import Access, Caller
+from scrubjay.model.code import CodeLimits, CodeResult
+from scrubjay.model.requests import DoctorRequest, RunCodeRequest, StatusRequest, UndoRequest
+from scrubjay.service import LocalService
+from tests.attacks.hostile_programs import CONTAINED, HARMLESS
+from tests.curated import CuratedMemory, open_curated
+
+LIMITS = CodeLimits(
+    seconds=1, memory_mb=32, calls=200, sleep_seconds=1, recursion=200, workspace_kb=1_000, workers=2
+)  # fmt: skip
+MALLORY = Caller(agent="mallory")
+# Set where the wall must be tested: nothing is skipped there.
+REQUIRED = os.environ.get("SCRUBJAY_TEST_WALL") == "required"
+# Takes minutes in one step of the interpreter.
+UNSTOPPABLE = "x = 3 ** 30_000_000"
+
+
+class Target:
+    """A memory, and programs that attack it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.service = LocalService.over(engine)
+
+    async def run(self, code: str, who: Caller = MALLORY) -> CodeResult:
+        return await self.service.call(RunCodeRequest(code=code), who=who)
+
+    async def require_unharmed(self) -> None:
+        """Check that the next program finds the memory as it was."""
+        answer = await self.run("read('own')['memories'][0]['content']")
+        assert (answer.result, answer.error) == ("mine", "")
+
+
+@asynccontextmanager
+async def open_target(memory: CuratedMemory, *, policy: WallPolicy = WallPolicy.AUTO) -> AsyncGenerator[Target]:
+    programs = CodeRunner(documents=memory.store, clock=memory.clock, limits=LIMITS, policy=policy)
+    try:
+        yield Target(replace(memory.engine, programs=programs))
+    finally:
+        await programs.close()
+
+
+@pytest.fixture
+async def target(tmp_path: Path) -> AsyncGenerator[Target]:
+    async with open_curated(tmp_path) as memory, open_target(memory) as opened:
+        await opened.run("remember('mine', name='own')")
+        yield opened
+
+
+async def test_hostile_programs(target: Target) -> None:
+    """Each of 80 hostile programs ends with an error that says why, or does no harm; the memory stays as it was."""
+    assert len(CONTAINED) + len(HARMLESS) >= 80
+    problems: list[str] = []
+    for name, (code, expected) in CONTAINED.items():
+        answer = await target.run(code)
+        if answer.success or expected not in answer.error:
+            problems.append(f"{name}: {answer.error or answer.result!r:.200}")
+        if answer.run:
+            await target.service.call(UndoRequest(run=answer.run), who=MALLORY)
+    for name, (code, value) in HARMLESS.items():
+        answer = await target.run(code)
+        if answer.result != value:
+            problems.append(f"{name}: {answer.error or answer.result!r:.200}")
+    assert problems == []
+    await target.require_unharmed()
+
+
+async def test_other_spaces(target: Target) -> None:
+    """No program sees another space: not by the id of a memory, by its name, by a search, or as a file."""
+    bob = Caller(space="other", agent="bob")
+    stored = await target.run("write_file('plan', 'x')\nremember('the launch code is 4711', name='secret')['id']", bob)
+    for code in (
+        f"read(['{stored.result}'])['memories']",
+        "read(['secret'])['memories']",
+        "recall('launch code 4711')['hits']",
+        "search_nodes('secret', limit=10000)[1:]",
+        "[n for n in search_nodes('', limit=10000) if n['name'] == 'secret']",
+        "list(list_files())",
+    ):
+        answer = await target.run(code)
+        assert (answer.result, answer.error) == ([], ""), code
+    for code in (
+        f"revise('{stored.result}', text='x')",
+        f"forget(['{stored.result}'])['missing'][0]",
+        "history('secret')",
+    ):
+        answer = await target.run(code)
+        assert "4711" not in str(answer), code
+    assert (await target.run("read('secret')['memories'][0]['content']", bob)).result == "the launch code is 4711"
+
+
+async def test_rights(target: Target) -> None:
+    """A program has the rights of its caller, and never those of the owner."""
+    reader = replace(MALLORY, access=Access.READ)
+    for verb in ("remember('x')", "revise('own', text='x')", "forget('own')", "set_rules(gate='off')", "undo()"):
+        assert "PermissionError" in (await target.run(verb, reader)).error
+    agent = replace(MALLORY, access=Access.AGENT)
+    assert "PermissionError" in (await target.run("set_rules(gate='off')", agent)).error
+    names = str((await target.service.call(RunCodeRequest(code="functions()", max_tokens=90_000), who=MALLORY)).result)
+    assert not any(
+        f"'{verb}(" in names for verb in ("purge", "backup", "tokens", "import_notes", "reembed", "run_code")
+    )
+    await target.require_unharmed()
+
+
+async def test_internal_errors(target: Target) -> None:
+    """An error inside the memory tells a program nothing: not its text, and not where files are."""
+
+    async def fail(_: object, *, who: Caller) -> object:
+        raise RuntimeError(f"password=hunter2 in /home/ada for {who.agent}")
+
+    programs = target.engine.programs
+    assert isinstance(programs, CodeRunner)
+    answer = await programs.bound_to(fail).run_code(
+        RunCodeRequest(code="try:\n  recall('x')\nexcept Exception as error:\n  result = repr(error)"), who=MALLORY
+    )
+    assert "recall failed inside the memory" in str(answer.result)
+    assert "hunter2" not in str(answer)
+    assert "/home" not in str(answer)
+
+
+async def test_runaway(target: Target) -> None:
+    """A worker that does not stop is killed and replaced, and the programs of others go on meanwhile."""
+    runaway = asyncio.create_task(target.run(UNSTOPPABLE))
+    await asyncio.sleep(0.1)
+    for _ in range(3):
+        await target.require_unharmed()
+    answer = await runaway
+    assert not answer.success
+    assert "Error" in answer.error
+    for _ in range(3):
+        await target.require_unharmed()
+
+
+async def test_cancelled(target: Target) -> None:
+    """A program ends with its caller, and its worker is free again."""
+    for _ in range(3):
+        task = asyncio.create_task(target.run("while True:\n  pass"))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    await target.require_unharmed()
+
+
+async def test_wall(target: Target) -> None:
+    """Behind bubblewrap a worker has no network, no environment, no files but its program, and can write nothing."""
+    status = await target.service.call(StatusRequest(), who=Caller())
+    if status.code["wall"] != Wall.BUBBLEWRAP:
+        assert not REQUIRED, status.code
+        pytest.skip(f"bubblewrap: {status.code.get('why')}")
+    shell = Path(shutil.which("bash") or "")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        probe = (
+            f"(exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]}) && echo network;"
+            " (read -r line < /etc/passwd) && echo file; (echo x > /written) && echo wrote;"
+            " (echo x > /tmp/x) && echo wrote;"
+            ' for name in /* /home/* /root/* /proc/*; do echo "see $name"; done; export -p;'
+            f" kill -0 {os.getpid()} && echo process"
+        )
+        done = await asyncio.to_thread(
+            subprocess.run, [*wall_command(shell, Wall.BUBBLEWRAP, LIMITS), "-c", probe], capture_output=True,
+            text=True, check=False, timeout=30, env={**os.environ, "API_KEY": "hunter2"},
+        )  # fmt: skip
+    lines = done.stdout.splitlines()
+    seen = {line.removeprefix("see ") for line in lines if line.startswith("see ")}
+    assert "/program" in seen, done.stderr
+    assert seen <= {"/program", "/lib", "/lib64", "/usr", "/home/*", "/root/*", "/proc/*"}
+    assert not {"network", "file", "wrote", "process"} & {*lines}
+    assert "hunter2" not in done.stdout
+    assert {line.split("=")[0].split()[-1] for line in lines if line.startswith("declare")} <= {
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+    }
+
+
+async def test_demanded_wall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a wall is demanded and there is none, no program runs, and `doctor` says so."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with open_curated(tmp_path) as memory, open_target(memory, policy=WallPolicy.REQUIRED) as target:
+        with pytest.raises(WrongState, match=r"bwrap is not installed|a program of Linux"):
+            await target.run("1")
+        report = await target.service.call(DoctorRequest(), who=Caller())
+        (check,) = (check for check in report.checks if check.name == "programs")
+        assert (check.ok, "refused" in check.detail) == (False, True)
+    async with open_curated(tmp_path / "auto") as memory, open_target(memory) as target:
+        assert (await target.run("1 + 1")).result == 2
+        status = await target.service.call(StatusRequest(), who=Caller())
+        assert (status.code["wall"], bool(status.code["why"])) == (Wall.PROCESS, True)

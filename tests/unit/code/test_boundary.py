@@ -1,0 +1,147 @@
+"""The border between programs and the memory: any call is answered, many run at once, and nothing is left behind."""
+
+import asyncio
+import gc
+import json
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.curated import open_curated
+
+from scrubjay.code import CodeRunner
+from scrubjay.code.functions import may_call
+from scrubjay.code.values import NotJson, part_of, plain
+from scrubjay.code.wall import WallPolicy
+from scrubjay.model.caller import Caller
+from scrubjay.model.code import CodeLimits, CodeResult
+from scrubjay.model.requests import RunCodeRequest
+from scrubjay.model.verbs import VERBS
+from scrubjay.service import LocalService
+
+LIMITS = CodeLimits(seconds=5, memory_mb=64, output_kb=100, workspace_kb=100, workers=4)
+_OWN = ("search_nodes", "get_status", "diff", "read_file", "write_file", "delete_file", "load_result", "functions")
+_NAMES = (*_OWN, *(name for name, verb in VERBS.items() if may_call(verb)), "recall_many", "nothing", "statistics.mean")
+_ARGUMENTS = (
+    "id",
+    "ids",
+    "query",
+    "limit",
+    "text",
+    "name",
+    "entities",
+    "tags",
+    "since",
+    "metadata",
+    "items",
+    "changes",
+)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.binary(max_size=5)
+    | st.sampled_from(["", "own", "a\x00b", "\ud800", "../x", "9" * 500, 10**300, "2026-01-01"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)  # fmt: skip
+
+
+class Programs:
+    """Programs over an empty memory."""
+
+    def __init__(self, service: LocalService) -> None:
+        self.service = service
+
+    async def run(self, code: str) -> CodeResult:
+        return await self.service.call(RunCodeRequest(code=code), who=Caller(agent="ada"))
+
+
+async def _open(folder: Path) -> AsyncGenerator[Programs]:
+    async with open_curated(folder) as memory:
+        runner = CodeRunner(documents=memory.store, clock=memory.clock, limits=LIMITS, policy=WallPolicy.AUTO)
+        yield Programs(LocalService.over(replace(memory.engine, programs=runner)))
+        await runner.close()
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def programs(loop: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
+    opened = _open(tmp_path_factory.mktemp("programs"))
+    yield loop.run(anext(opened))
+    with pytest.raises(StopAsyncIteration):
+        loop.run(anext(opened))
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from(_NAMES), args=st.lists(_VALUES, max_size=3),
+    kwargs=st.dictionaries(st.sampled_from(_ARGUMENTS), _VALUES, max_size=3),
+)  # fmt: skip
+def test_any_call_is_answered(
+    loop: asyncio.Runner, programs: Programs, name: str, args: list[object], kwargs: dict[str, object]
+) -> None:
+    head = "from math import inf, nan\n" + ("import statistics\n" if "." in name else "")
+    answer = loop.run(programs.run(f"{head}result = {name}(*{args!r}, **{kwargs!r})"))
+    assert answer.success or answer.error
+    assert "inside the memory" not in answer.error, answer.error
+    json.dumps(answer.result, allow_nan=False)
+
+
+@given(value=_VALUES, offset=st.integers(0, 5), tokens=st.integers(10, 200))
+def test_parts_of_any_value_are_json_and_cover_it(value: object, offset: int, tokens: int) -> None:
+    try:
+        whole = plain(value, most=100_000)
+    except NotJson:
+        return
+    json.dumps(whole, allow_nan=False).encode()
+    part, following = part_of(whole, offset=offset, tokens=tokens)
+    json.dumps(part)
+    assert following is None or following > offset
+
+
+def test_twenty_at_once(loop: asyncio.Runner, programs: Programs) -> None:
+    async def all_at_once() -> list[CodeResult]:
+        code = "remember(f'note {n}')\nx = sum(i * i for i in range(20000))\nresult = [n, len(search_nodes('x'))]"
+        return await asyncio.gather(*(programs.run(f"n = {n}\n{code}") for n in range(20)))
+
+    answers = loop.run(all_at_once())
+    assert [answer.error for answer in answers] == [""] * 20
+    assert [answer.result[0] for answer in answers if isinstance(answer.result, list)] == list(range(20))
+
+
+@pytest.mark.slow
+def test_a_thousand_programs_leave_nothing_behind(loop: asyncio.Runner, programs: Programs) -> None:
+    async def many(count: int) -> None:
+        for number in range(count):
+            code = (
+                f"x = ['word'] * 1000\nwrite_file('a', str({number}))\nresult = [len(search_nodes('', limit=5)), x[:9]]"
+            )
+            assert (await programs.run(code if number % 10 else "1 / 0")).error in (
+                "",
+                "ZeroDivisionError: division by zero",
+            )
+
+    def measure() -> tuple[int, float]:
+        gc.collect()
+        return len(gc.get_objects()), resident_mb_of_this_process()
+
+    loop.run(many(100))
+    objects, memory = measure()
+    loop.run(many(1000))
+    more_objects, more_memory = measure()
+    assert more_objects - objects < 2_000
+    assert more_memory - memory < 20
+
+
+def resident_mb_of_this_process() -> float:
+    """Return the memory of this process, which has children of its own; 0 where the system does not tell."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text(encoding="ascii").split()[1]) / 256 if pages.exists() else 0.0
