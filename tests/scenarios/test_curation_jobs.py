@@ -2,13 +2,15 @@
 
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from scrubjay.curation.shared_statements import find_shared
+from scrubjay.curation.stored_runs import StoredRuns
 from scrubjay.model.memory import Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
@@ -18,6 +20,7 @@ from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.embed import embed_new
 from tests.curated import OWNER, STORES, CuratedMemory, open_curated
+from tests.fakes import FakeEmbedder
 from tests.fakes.build import a_commit, a_memory, an_origin
 
 DAY = timedelta(days=1)
@@ -217,3 +220,48 @@ async def test_no_statement_disappears_and_a_second_night_changes_nothing(memory
         versions = await memory.store.versions("default", each.id, limit=50)
         assert versions[-1].memory.content == each.content, "history keeps every text"
         assert set(statements_of(each.content)) <= searched, "search finds every statement"
+
+
+async def test_one_giant_cluster_becomes_few_memories_in_few_nights_and_nothing_is_lost(
+    memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same = [await add(memory, SHARED, days=90) for _ in range(120)]
+    similar = [
+        await add(memory, f"The lamp of the mill leaks at night. Case {number}.", days=90, tier=Tier.EPISODIC)
+        for number in range(60)
+    ]
+    embedder, get_page = cast("FakeEmbedder", memory.engine.embedder), StoredRuns.get_page
+
+    async def lose_model(*arguments: Any) -> object:
+        embedder.failing = True
+        return await get_page(*arguments)
+
+    with monkeypatch.context() as patch:
+        # The model disappears between the plan and its application: what it should embed is embedded later.
+        patch.setattr(StoredRuns, "get_page", lose_model)
+        first = await memory.curate("consolidate")
+        embedder.failing = False
+    assert (first.problems, first.skipped) == ((), 0)
+    assert await memory.store.without_vectors("fake-64", limit=1) != []
+    for _ in range(6):
+        report = await memory.curate()
+        assert max((len(change.ids) for change in report.changes), default=0) <= 50
+        if not report.planned:
+            break
+    else:
+        pytest.fail("curation never ends")
+    assert (await hits(memory, SHARED)).count(SHARED) == 1
+    owners = dict[str, Memory]()
+    for each in same:
+        owner = await memory.now(each)
+        while owner.state is State.MERGED:
+            owner = await memory.now(replace(owner, id=owner.merged_into))
+        owners[owner.id] = owner
+    # Each is part of a few, which are sources of the one that remains.
+    assert (len(owners), {owner.state for owner in owners.values()}) == (3, {State.ARCHIVED})
+    relations = await memory.store.relations("default", list(owners))
+    assert {relation.target for relation in relations} == set(owners)
+    assert len({relation.source for relation in relations}) == 1
+    assert {State.LIVE} == {(await memory.now(each)).state for each in similar}, "each has a case of its own"
+    assert len(await hits(memory, "lamp of the mill")) >= 3
+    assert await memory.store.without_vectors("fake-64", limit=1) == []

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
@@ -16,17 +17,20 @@ import pytest
 
 from scrubjay.app import open_engine_and_store
 from scrubjay.client import MemoryClient
+from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.engine.model_switch import read_chosen_model
-from scrubjay.errors import EmbeddingUnavailable, InvalidInput
+from scrubjay.errors import DiskFull, EmbeddingUnavailable, InvalidInput
 from scrubjay.model.caller import Caller
-from scrubjay.model.requests import ReembedRequest
+from scrubjay.model.requests import CurateRequest, ReembedRequest
 from scrubjay.paths import database_file
 from scrubjay.ports import RecordStore
 from scrubjay.service import LocalService
 from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.upkeep import follow_model
 from scrubjay.text.passages import passages_of
 from tests.backends import BACKENDS, backend
+from tests.fakes import FakeClock
 from tests.fakes.embedder import FakeEmbedder
 from tests.scenarios.wiring import environment
 from tests.unit.embedding.embedding_server import EmbeddingServer, ReceivedRequest, Reply
@@ -45,7 +49,7 @@ CHILD = """
 import asyncio, importlib, json, os, signal, sys
 from scrubjay.app import open_engine
 from scrubjay.model.caller import Caller
-from scrubjay.model.requests import ReembedRequest
+from scrubjay.model.requests import CurateRequest, ReembedRequest
 from scrubjay.settings import Settings
 settings, name, call, done = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "True"
 module, _, function = name.rpartition(".")
@@ -206,10 +210,10 @@ async def test_the_way_back_embeds_nothing_and_the_settings_decide_again(
         assert (same.previous, same.vectors) == ("first", 0)
 
 
-async def test_a_model_that_disappears_halfway_changes_nothing_and_is_not_asked_twice(
-    settings: Settings, server: WordServer
+async def test_a_model_that_disappears_halfway_or_a_full_disk_changes_nothing_and_no_text_is_sent_twice(
+    settings: Settings, server: WordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(settings) as (engine, _, client):
+    async with opened(settings) as (engine, store, client):
         await fill(client)
         answered = server.reply_to
 
@@ -224,10 +228,50 @@ async def test_a_model_that_disappears_halfway_changes_nothing_and_is_not_asked_
         assert await model_of(client) == "first"
         assert (await client.recall("note 3 on the station of house 21")).degraded == ()
         server.reply_to = answered
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "store_vectors", full_disk)
+            with pytest.raises(DiskFull):
+                await engine.reembed(ReembedRequest(model="openai:second"), who=WHO)
+        assert await model_of(client) == "first"
         done = await engine.reembed(ReembedRequest(model="openai:second"), who=WHO)
         # Of the first half nothing is embedded again.
         assert 0 < done.vectors < COUNT - 60
         assert await model_of(client) == "second"
+
+
+async def full_disk(*_: object, **__: object) -> None:
+    raise DiskFull("the disk is full")
+
+
+@pytest.mark.parametrize("settings", ["pgvector"], indirect=True)
+async def test_another_server_of_the_database_follows_and_old_vectors_go_after_a_month(
+    settings: Settings, server: WordServer, tmp_path: Path
+) -> None:
+    async with (
+        opened(settings) as (engine, store, client),
+        opened(replace(settings, home=str(tmp_path / "other"))) as (other, _, reader),
+    ):
+        await fill(client)
+        following = asyncio.create_task(follow_model(other, seconds=0.01))
+        await engine.reembed(ReembedRequest(model="openai:second"), who=WHO)
+        async with asyncio.timeout(60):
+            while await model_of(reader) != "second":
+                assert not following.done()
+                await asyncio.sleep(0.01)
+        following.cancel()
+        recalled = await reader.recall("station of house 21, note 3", limit=3)
+        assert (recalled.degraded, "note 3 " in recalled.hits[0].passage) == ((), True)
+        await reader.remember("written by the other server: cellar 5")
+        assert await store.without_vectors("second", limit=9) == []
+
+        assert (await client.curate(["vectors"])).planned == 0, "the way back is short for a month"
+        later = replace(engine, clock=FakeClock(datetime.now(UTC) + timedelta(days=31)))
+        request = CurateRequest.of(jobs=("vectors",))
+        report = await CurationRunner(later, store).curate(request, who=WHO)
+        assert (report.counts, report.problems) == ({"vectors": {"drop": 1}}, ())
+        assert await store.stored_vectors("default", "first", limit=9) == {}
+        assert len(await store.stored_vectors("default", "second", limit=COUNT + 9)) == COUNT + 1
+        assert (await CurationRunner(later, store).curate(request, who=WHO)).planned == 0
 
 
 @pytest.mark.parametrize("settings", ["sqlite", "pgvector"], indirect=True)

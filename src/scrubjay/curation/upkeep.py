@@ -1,4 +1,4 @@
-"""The jobs `bodies` and `vectors`: they find what the disk has damaged, and make missing or damaged vectors again."""
+"""The jobs `bodies` and `vectors`: they find what the disk has damaged, make vectors again, and drop useless ones."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -7,6 +7,7 @@ from datetime import timedelta
 import numpy as np
 
 from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
+from scrubjay.engine.model_switch import read_chosen_model
 from scrubjay.engine.scrub import known_damage, scrub
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.memory import Memory
@@ -18,6 +19,7 @@ _MONTHLY = timedelta(days=30)
 _NIGHTS = 7
 _MIN_BODIES = 20_000
 _PAGE = 1_000
+_DROPPED = 200
 # Vectors have unit length. Quantized ones are a little off, and a flipped bit that matters is off by far more.
 _TOLERANCE = 0.1
 
@@ -52,10 +54,13 @@ class BodiesJob:
 
 
 class VectorsJob:
-    """Embeds texts without a vector of the model in use, and those whose vector is damaged."""
+    """Embeds texts without a vector of the model in use, and those whose vector is damaged.
+
+    The vectors of a model that `reembed` has replaced are for the way back, and are dropped after a month.
+    """
 
     name = "vectors"
-    summary = "embed texts whose vector is missing or damaged"
+    summary = "embed texts whose vector is missing or damaged, and drop vectors of a former model"
     every = _MONTHLY
 
     async def plan(self, context: CurationContext) -> AsyncIterator[PlannedChange]:
@@ -78,17 +83,38 @@ class VectorsJob:
                         why=f"{missing} passages without a vector, {len(broken)} with a damaged one",
                         details={"model": profile.model, "damaged": [*broken]},
                     )  # fmt: skip
+        for model in await self._former_models(context, profile.model):
+            why = f"{model} has not been in use for {_MONTHLY.days} days"
+            yield PlannedChange(job=self.name, action="drop", ids=(), versions=(), why=why, details={"model": model})
 
     async def apply(self, change: PlannedChange, context: CurationContext) -> str:
-        """Embed the texts of a memory, after its damaged vectors are deleted."""
+        """Embed the texts of a memory, after its damaged vectors are deleted; or drop the vectors of a former model."""
         await context.read(change)
         model = (await context.engine.model.embedder.profile()).model
+        if change.action == "drop":
+            return await self._drop(str(change.details.get("model")), context, current=model)
         if model != change.details.get("model"):
             return "another embedding model is in use"
         broken = change.details.get("damaged")
         if isinstance(broken, list) and broken:
             await context.store.drop_vectors(context.space, model, [bytes.fromhex(str(digest)) for digest in broken])
         await context.engine.embed_memories(change.ids, who=context.caller)
+        return ""
+
+    async def _former_models(self, context: CurationContext, current: str) -> list[str]:
+        """Return the models whose vectors only take room."""
+        chosen = await read_chosen_model(context.store)
+        if chosen is None or chosen.at is None or context.now - chosen.at < _MONTHLY:
+            return []
+        others = [model for model in await context.store.models() if model != current]
+        return [model for model in others if await context.store.stored_vectors(context.space, model, limit=1)]
+
+    async def _drop(self, model: str, context: CurationContext, *, current: str) -> str:
+        if model == current:
+            return "it is in use again"
+        while page := await context.store.stored_vectors(context.space, model, limit=_DROPPED):
+            await context.store.drop_vectors(context.space, model, list(page))
+            await context.pause()
         return ""
 
     async def _damaged(self, context: CurationContext, model: str, dimension: int) -> set[bytes]:

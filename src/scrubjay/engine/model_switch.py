@@ -49,10 +49,11 @@ class RetiringModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenModel:
-    """The model that `reembed` has chosen, and the settings that it replaces."""
+    """The model that `reembed` has chosen, the settings that it replaces, and since when."""
 
     choice: Choice
     replaces: Choice
+    at: datetime | None = None
 
 
 async def read_chosen_model(documents: DocumentStore) -> ChosenModel | None:
@@ -62,8 +63,9 @@ async def read_chosen_model(documents: DocumentStore) -> ChosenModel | None:
         return None
     choice, replaces = document.value.get("choice"), document.value.get("replaces")
     return ChosenModel(
-        choice=choice if isinstance(choice, dict) else {}, replaces=replaces if isinstance(replaces, dict) else {}
-    )
+        choice=choice if isinstance(choice, dict) else {}, replaces=replaces if isinstance(replaces, dict) else {},
+        at=document.at,
+    )  # fmt: skip
 
 
 async def write_chosen_model(documents: DocumentStore, chosen: ChosenModel | None, *, now: datetime) -> None:
