@@ -54,7 +54,7 @@ _LONG, _SHOWN = 12, 3
 _MAX_BODY, _SECONDS = 65_536, 1
 _MARKDOWN = {"accept": "text/markdown"}
 # What a clock or the system measures.
-_MEASURED: dict[str, Json] = {"execution_time_ms": 4.2, "memory_used_mb": 0.25}
+_MEASURED: dict[str, Json] = {"execution_time_ms": 4.2, "memory_used_mb": 0.25, "mean_ms": 4.2}
 Fields = dict[str, Json]
 _Parts = dict[str, dict[str, Json]]
 
@@ -290,6 +290,14 @@ async def _programs(story: Story) -> None:
         await story.call("remember", {"text": text, "name": name, "kind": "person"}, shown=False)
     code = "found = search_nodes('person', limit=1000)\nresult = [p['name'] for p in found if word in str(p)]"
     await story.call("run_code", {"code": code, "context_vars": {"word": "prefers"}})
+    source = (
+        "def count_kind(kind: str):\n    return len([m for m in search_nodes('', limit=10000) if m['type'] == kind])"
+    )
+    skill: Fields = {"name": "count_kind", "source": source, "description": "Count the memories of a kind"}
+    await story.call("save_skill", {**skill, "tags": ["report"], "example": {"kind": "person"}})
+    await story.call("run_skill", {"arguments": {"kind": "person"}}, name="count_kind")
+    await story.call("load_skill", name="count_kind")
+    await story.call("list_skills")
 
 
 async def _rules(story: Story) -> None:

@@ -96,7 +96,7 @@ class LocalService:
             return _opened(self.engine.curator, "curation")
         if verb.code:
             # A program calls the verbs by the same door as everybody.
-            return _opened(self.engine.programs, "programs").bound_to(self.call)
+            return _opened(self.engine.programs, "programs").bound_to(self.call, engine=self.engine)
         return self.engine
 
     def export(

@@ -129,7 +129,7 @@ async def test_internal_errors(target: Target) -> None:
 
     programs = target.engine.programs
     assert isinstance(programs, CodeRunner)
-    answer = await programs.bound_to(fail).run_code(
+    answer = await programs.bound_to(fail, engine=target.engine).run_code(
         RunCodeRequest(code="try:\n  recall('x')\nexcept Exception as error:\n  result = repr(error)"), who=MALLORY
     )
     assert "recall failed inside the memory" in str(answer.result)

@@ -65,6 +65,7 @@ WITHOUT_OPTION: dict[str, dict[str, str]] = {
     "set_rules": dict.fromkeys((argument.name for argument in arguments_of(SetRulesRequest)), "NAME=VALUE sets a rule"),
     "extract": {"text": "it is in the file", "store": "--dry-run does not store"},
     "run_code": {"code": "it is in the file"},
+    "save_skill": {"source": "it is in the file"},
     "write_note": {"source": _USER},
     "export_notes": {"target": "it is --to", "refs": "they are the arguments of the command"},
 }

@@ -8,7 +8,7 @@ from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.prompts import PROMPTS
 from scrubjay.surfaces.mcp.resources import TEMPLATE
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
-from tests.scenarios.rest_calls import program_for
+from tests.scenarios.rest_calls import program_for, skill_for
 from tests.scenarios.tenant_data import CallInputs, HttpRequest, Operation
 
 _Params = dict[str, Json]
@@ -258,7 +258,12 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         },
         "search_memory": lambda inputs: {"query": "the jay hid", "entity": inputs.label, "limit": 2},
     },
-    "code": {"run_code": lambda inputs: {"code": program_for(inputs)}},
+    "code": {
+        "run_code": lambda inputs: {"code": program_for(inputs)},
+        "save_skill": skill_for,
+        "list_skills": lambda inputs: {"query": inputs.label if inputs.every(2) else "", "limit": 5},
+        "run_skill": lambda inputs: {"name": inputs.ref},
+    },
     "curation": {
         "confirm": lambda inputs: {"ids": [inputs.ref], "reason": inputs.words[4]},
         "related": lambda inputs: {"id": inputs.ref, "suggest": 20},
@@ -308,9 +313,12 @@ def _call_tool(toolset: str, tool: str, arguments: _Arguments, inputs: CallInput
     return tool_call(tool, arguments(inputs), toolset=toolset, run=inputs.run)
 
 
-# The program of the tests only reads.
+# The programs and skills of the tests only read.
 READERS = frozenset(
-    tool.name for tools in TOOLSETS.values() for tool in tools if tool.read_only or "run_code" in tool.verbs
+    tool.name
+    for tools in TOOLSETS.values()
+    for tool in tools
+    if tool.read_only or {"run_code", "run_skill"}.intersection(tool.verbs)
 )
 TOOLS: tuple[Operation, ...] = tuple(
     Operation(name=f"{toolset}/{tool}", make=partial(_call_tool, toolset, tool, arguments), writes=tool not in READERS)

@@ -44,10 +44,11 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00)?)?|(?<=\"timestamp\
 _COUNTED = re.compile(
     r',(?:\\n|\s)*\\*"(?:access_count|last_accessed|accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
 )
-# The compressed size of a text depends on the digits of its times, and what a program takes on the machine.
+# The compressed size of a text depends on the digits of its times, and what a program takes on the machine; some
+# answers leave out a field that is 0.
 _SIZED = re.compile(
-    r'\\*"(?:compression|avg_ratio|total_original|total_compressed|savings_mb|database_size_mb|'
-    r'execution_time_ms|memory_used_mb)\\*": *-?[\d.e-]+'
+    r',?\\*"(?:compression|avg_ratio|total_original|total_compressed|savings_mb|database_size_mb|'
+    r'execution_time_ms|memory_used_mb|mean_ms)\\*": *-?[\d.e-]+'
 )
 # How much of a line fits into the tokens of an answer depends on the digits of its ids too.
 _CUT = re.compile(r"[^\\\n]*… \[")

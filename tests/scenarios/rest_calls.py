@@ -117,11 +117,23 @@ def branch_for(inputs: CallInputs) -> str:
 
 
 def program_for(inputs: CallInputs) -> str:
-    """Return a program that asks for a memory in every way: by reference, by words, among all, and in its files."""
+    """Return a program that asks for a memory in every way: by reference, by words, among all, and in its files.
+
+    It returns names: where a longer result is cut depends on the cost of ids, which are random.
+    """
     return (
-        f"result = [recall({inputs.words[4]!r})['hits'], read([{inputs.ref!r}])['memories'], list_files(),"
-        " sorted(node['name'] for node in search_nodes('', limit=10000))]"
+        f"hits, read_ones = recall({inputs.words[4]!r})['hits'], read([{inputs.ref!r}])['memories']\n"
+        "result = [sorted(hit['name'] for hit in hits), [memory['name'] for memory in read_ones], list_files(),"
+        " sorted(node['name'] for node in search_nodes('', limit=10000))[:20]]"
     )
+
+
+def skill_for(inputs: CallInputs) -> dict[str, Json]:
+    """Return a skill that lists memories, or one made of a memory; without an id, whose terms are random."""
+    name = f"skill_{inputs.number}"
+    source = f"def {name}():\n    return sorted(node['name'] for node in search_nodes('', limit=100))"
+    made: dict[str, Json] = {"from_memory": inputs.ref} if inputs.every(3) else {"source": source}
+    return {"name": name, "description": inputs.text, "tags": [inputs.words[4]], "draft": inputs.every(2), **made}
 
 
 def _commit(inputs: CallInputs) -> HttpRequest:
@@ -440,6 +452,10 @@ _ROUTES: dict[str, MakeRequest] = {
         "POST", "/prune", inputs, {"days": 90, "clusters": inputs.every(3), "dry_run": inputs.every(2), "limit": 5}
     ),
     "POST /code": lambda inputs: _send("POST", "/code", inputs, {"code": program_for(inputs)}),
+    "POST /skills": lambda inputs: _send("POST", "/skills", inputs, skill_for(inputs)),
+    "GET /skills": lambda inputs: _send("GET", "/skills", inputs, query=(("limit", "5"),)),
+    "GET /skills/{name}": lambda inputs: _send("GET", f"/skills/{_segment(inputs.ref)}", inputs),
+    "POST /skills/{name}/run": lambda inputs: _send("POST", f"/skills/{_segment(inputs.ref)}/run", inputs, {}),
     "GET /curations": lambda inputs: _send("GET", "/curations", inputs, query=(("limit", "2"), ("changes", "5"))),
     "GET /usage": lambda inputs: _send("GET", "/usage", inputs, query=(("days", "7"), ("limit", "50"))),
     "GET /conflicts": _conflicts,
@@ -478,7 +494,14 @@ _ROUTES: dict[str, MakeRequest] = {
     "POST /import": _import,
 }
 # The program of the tests only reads.
-_READS = ("POST /code", "POST /memories/read", "POST /search", "POST /summary", "POST /tags/preview")
+_READS = (
+    "POST /code",
+    "POST /skills/{name}/run",
+    "POST /memories/read",
+    "POST /search",
+    "POST /summary",
+    "POST /tags/preview",
+)
 PUBLIC = tuple(Operation(name=f"GET {path}", make=_get(path)) for path in ("/healthz", "/readyz"))
 METRICS = Operation(name="GET /metrics", make=_get("/metrics"), closed=True)
 ROUTES: tuple[Operation, ...] = (

@@ -5,7 +5,7 @@ import json
 from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
-from tests.scenarios.rest_calls import branch_for, import_lines, program_for
+from tests.scenarios.rest_calls import branch_for, import_lines, program_for, skill_for
 from tests.scenarios.tenant_data import CallInputs, HttpRequest, Operation
 
 _Arguments = dict[str, Json]
@@ -68,6 +68,10 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "scan_conflicts": {"limit": 5},
         "duplicates": {"id": inputs.ref if inputs.every(2) else "", "merge": inputs.every(5), "limit": 5},
         "run_code": {"code": program_for(inputs)},
+        "save_skill": skill_for(inputs),
+        "list_skills": {"query": inputs.label if inputs.every(2) else "", "limit": 5},
+        "load_skill": {"name": inputs.ref},
+        "run_skill": {"name": inputs.ref},
         "prune": {"days": 90, "keep": 1_000, "dry_run": inputs.every(2), "limit": 5},
         "curate": {"jobs": ["tiers"] if inputs.every(2) else [], "dry_run": inputs.every(3), "limit": 5},
         "curations": {"run": inputs.ref if inputs.every(4) else "", "limit": 2, "changes": 5},
@@ -155,7 +159,7 @@ def _operation(verb: Verb) -> Operation:
         name=f"call/{verb.name}",
         make=lambda inputs: call(verb.name, inputs),
         # The program of the tests only reads.
-        writes=not (verb.reads or verb.code),
+        writes=not (verb.reads or verb.needs is Access.READ),
         closed=verb.needs is Access.OWNER or verb.all_spaces,
     )
 

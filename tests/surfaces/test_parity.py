@@ -91,6 +91,19 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("run_code", {"code": ""}),
     ("usage", {"days": 7, "limit": 3}),
     ("usage", {"days": 0}),
+    (
+        "save_skill",
+        {"name": "count", "source": "def count(kind: str):\n    'Count.'\n    return len(search_nodes(kind))",
+         "tags": ["report"], "example": {"kind": "fact"}},
+    ),
+    ("save_skill", {"name": "a/b", "source": "def f(): pass"}),
+    ("save_skill", {"name": "f", "source": "def f():\n    'F.'\n    return 1 / 0"}),
+    ("run_skill", {"name": "count", "arguments": {"kind": "fact"}}),
+    ("run_skill", {"name": "count", "arguments": {"sort": "fact"}}),
+    ("load_skill", {"name": "count"}),
+    ("load_skill", {"name": "no-such-skill"}),
+    ("list_skills", {"tags": ["report"]}),
+    ("forget", {"ids": ["count"]}),
     ("scan_later", {"after": 86_400}),
     ("resolve_conflict", {"id": "no-such-conflict"}),
     ("extract", {"text": "Ann: I prefer tea.\nBen: Well.", "me": "Ann", "method": "patterns"}),
@@ -156,7 +169,7 @@ _ID = re.compile(
     r"c-[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-z]{26}"
 )
 # The texts of ids differ in their number of tokens and in how well they are compressed.
-_VOLATILE_FIELDS = {"tokens", "compression", "timestamp", "execution_time_ms", "memory_used_mb"}
+_VOLATILE_FIELDS = {"tokens", "compression", "timestamp", "execution_time_ms", "memory_used_mb", "mean_ms"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)?")
 _HOME = re.compile(r"/[^\s\"']*?/data\w*/")
 
@@ -245,7 +258,17 @@ class ThroughCommands:
 
 
 # Commands with a form of their own: a file, pairs of names and values, or options that mean several arguments.
-_FREE_FORM = {"extract", "set_rules", "create_token", "remember_many", "history", "revise", "graph", "run_code"}
+_FREE_FORM = {
+    "extract",
+    "set_rules",
+    "create_token",
+    "remember_many",
+    "history",
+    "revise",
+    "graph",
+    "run_code",
+    "save_skill",
+}
 
 
 def _options(verb: Verb, values: _Values) -> Iterator[str]:

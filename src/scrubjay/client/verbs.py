@@ -56,6 +56,7 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.rules import Rules
+from scrubjay.model.skill import SavedSkill, Skill
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token
 from scrubjay.model.transfer import Progress
@@ -511,6 +512,34 @@ class AsyncVerbs(ABC):
     async def usage(self, *, days: int = 30, limit: int = 10) -> Usage:
         """Return what is asked of the space, what is found and read, and which memories never are."""
         return await self.call(requests.UsageRequest.of(days=days, limit=limit))
+
+    async def save_skill(
+        self, name: str, *, source: str = "", description: str = "", tags: Sequence[str] = (),
+        example: Mapping[str, Json] | None = None, draft: bool = False, from_memory: str = "",
+        expected_version: int | None = None,
+    ) -> SavedSkill:
+        """Save a function as a skill, or the next version of one, after it was run with its example.
+
+        The example is run for real: what it writes is stored.
+        """
+        return await self.call(requests.SaveSkillRequest.of(
+            name=name, source=source, description=description, tags=tags, example=example, draft=draft,
+            from_memory=from_memory, expected_version=expected_version,
+        ))
+
+    async def list_skills(self, query: str = "", *, tags: Sequence[str] = (), limit: int = 50) -> tuple[Skill, ...]:
+        """Return the skills with their runs, mean time and success rate; those whose runs fail are marked."""
+        return await self.call(requests.ListSkillsRequest.of(query=query, tags=tags, limit=limit))
+
+    async def load_skill(self, name: str) -> Skill:
+        """Return a skill with its source."""
+        return await self.call(requests.LoadSkillRequest.of(name=name))
+
+    async def run_skill(
+        self, name: str, *, arguments: Mapping[str, Json] | None = None, max_tokens: int = 2000,
+    ) -> CodeResult:
+        """Run a skill, and return what it computed."""
+        return await self.call(requests.RunSkillRequest.of(name=name, arguments=arguments, max_tokens=max_tokens))
 
     async def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""
@@ -1108,6 +1137,34 @@ class SyncVerbs(ABC):
     def usage(self, *, days: int = 30, limit: int = 10) -> Usage:
         """Return what is asked of the space, what is found and read, and which memories never are."""
         return self.call(requests.UsageRequest.of(days=days, limit=limit))
+
+    def save_skill(
+        self, name: str, *, source: str = "", description: str = "", tags: Sequence[str] = (),
+        example: Mapping[str, Json] | None = None, draft: bool = False, from_memory: str = "",
+        expected_version: int | None = None,
+    ) -> SavedSkill:
+        """Save a function as a skill, or the next version of one, after it was run with its example.
+
+        The example is run for real: what it writes is stored.
+        """
+        return self.call(requests.SaveSkillRequest.of(
+            name=name, source=source, description=description, tags=tags, example=example, draft=draft,
+            from_memory=from_memory, expected_version=expected_version,
+        ))
+
+    def list_skills(self, query: str = "", *, tags: Sequence[str] = (), limit: int = 50) -> tuple[Skill, ...]:
+        """Return the skills with their runs, mean time and success rate; those whose runs fail are marked."""
+        return self.call(requests.ListSkillsRequest.of(query=query, tags=tags, limit=limit))
+
+    def load_skill(self, name: str) -> Skill:
+        """Return a skill with its source."""
+        return self.call(requests.LoadSkillRequest.of(name=name))
+
+    def run_skill(
+        self, name: str, *, arguments: Mapping[str, Json] | None = None, max_tokens: int = 2000,
+    ) -> CodeResult:
+        """Run a skill, and return what it computed."""
+        return self.call(requests.RunSkillRequest.of(name=name, arguments=arguments, max_tokens=max_tokens))
 
     def status(self) -> Status:
         """Return health, sizes, backends and degraded parts."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from scrubjay.code.functions import HostError, unknown_name
-from scrubjay.code.library import MODULES, PRELUDE, STATISTICS, Library
+from scrubjay.code.library import HOST, MODULES, PRELUDE, STATISTICS, Library
 from scrubjay.code.pool import WorkerPool, resident_mb
 from scrubjay.code.values import NotJson, plain_in_background
 from scrubjay.errors import ScrubjayError
@@ -23,6 +23,7 @@ _KILOBYTE = 1024
 # The interpreter ends a program by itself, and says so better than we could.
 _SLACK_SECONDS = 2.0
 _SLEEP, _IMPORT = "system.sleep", "import"
+_DEEP = "<deeply nested>"
 _NO_MACHINE = "programs cannot reach the machine; for files use read_file and write_file"
 _HINTS = (
     ("cannot suspend in this synchronous context",
@@ -146,7 +147,7 @@ class _Program:
             if isinstance(at, AsyncFunctionSnapshot):
                 at = await self._answer(at)
             elif isinstance(at, AsyncNameLookupSnapshot):
-                name = at.variable_name
+                name = at.variable_name.removeprefix(HOST)
                 at = await (at.resume(value=_placeholder(name)) if name in self._library.names else at.resume())
             else:
                 raise _Failure("RuntimeError: programs cannot wait for several calls at once")
@@ -166,6 +167,9 @@ class _Program:
             # Both sides see plain data alone, of limited size, whatever the program has passed.
             args = cast("list[Json]", await plain_in_background(list(at.args), most=self._most))
             kwargs = cast("dict[str, Json]", await plain_in_background(at.kwargs, most=self._most))
+            if _DEEP in (*args, *kwargs.values()):
+                # Near its limit the interpreter passes this in the place of every value.
+                return await at.resume({"exc_type": "RecursionError", "message": "maximum recursion depth exceeded"})
             return await at.resume({"return_value": await self._library.call(name, args, kwargs)})
         except (NotJson, ValueError, RecursionError) as error:
             return await at.resume({"exc_type": "ValueError", "message": f"an argument of {name[:100]}: {error}"})

@@ -27,6 +27,8 @@ _NO_TOKEN_LIMIT = 1_000_000
 # They take longer than a program may, send streams, or belong to the machinery of clients.
 _LONG_ALLOWED = frozenset({"remember_many", "extract"})
 _NEVER = frozenset({"export", "import", "outcome"})
+# A program loads a skill instead of running it elsewhere.
+_SKILLS = frozenset({"save_skill", "list_skills", "load_skill"})
 _LEVELS = tuple(Access)
 
 
@@ -41,6 +43,8 @@ class HostError(Exception):
 
 def may_call(verb: Verb) -> bool:
     """Whether programs have a verb: what an `undo` takes back, in one space, in a short time."""
+    if verb.name in _SKILLS:
+        return True
     if verb.code or verb.curation or verb.all_spaces or verb.effect == "destroys" or verb.name in _NEVER:
         return False
     if verb.needs in (Access.OWNER, Access.METRICS):

@@ -1,11 +1,13 @@
 """The functions of programs that are no verbs: entities as lists, files, statistics, and what the interpreter lacks."""
 
+import re
 import statistics
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.code.functions import Functions, HostError, about_verb, host_error, signature_of, unknown_name, verbs_for
+from scrubjay.code.skills.source import function_in
 from scrubjay.code.workspace import Workspace
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.caller import Access
@@ -31,13 +33,32 @@ def summarize_results(results):
     for r in flat:
         types[r.get("type", r.get("kind"))] = True
     return {"count": len(flat), "types": list(types), "sample": flat[:5]}
+
+def load_skill(name):
+    loaded = _load_skill(name)
+    scope = dict(_shared)
+    for used in loaded["uses"]:
+        scope[used] = eval("_host_" + used)
+    exec(loaded["source"], scope)
+    return scope[loaded["name"]]
+
+_shared = {
+    "json": json, "math": math, "re": re, "filter_by_confidence": filter_by_confidence,
+    "summarize_results": summarize_results, "load_skill": load_skill,
+}
 """
 """What every program begins with: the modules that it need not import, and functions that need no memory."""
 IN_PRELUDE = {
     "filter_by_confidence(results, threshold)": "Return the results whose confidence, score or relevance is above a "
     "threshold.",
     "summarize_results(results)": "Return the number of results, their types, and the first five.",
+    "load_skill(name)": "Return the function of a skill, which runs in a scope of its own.",
 }
+HOST = "_host_"
+"""Begins another name of each function of the memory, which a program that has redefined the function cannot hide."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+# How a program shows a function that it passes on.
+_PASSED = re.compile(r"<function '(\w+)' at 0x[0-9a-f]+>")
 MODULES = (
     "json", "math", "re", "datetime", "collections", "itertools", "functools", "operator", "random", "time",
     "decimal", "hashlib", "statistics",
@@ -67,15 +88,16 @@ class _Function:
 class Library:
     """All functions of one program: those of the registry, and those of this module before them."""
 
-    def __init__(self, functions: Functions, workspace: Workspace) -> None:
+    def __init__(self, functions: Functions, workspace: Workspace, *, program: str = "") -> None:
         self._functions = functions
         self._workspace = workspace
+        self._program = program
         self._own = {function.name: function for function in self._list()}
 
     @property
     def names(self) -> frozenset[str]:
         """The names that a program may pass around as values."""
-        return frozenset((*self._own, *self._functions.names))
+        return frozenset((*self._own, *self._functions.names)) - {"load_skill"}
 
     async def call(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
         """Call a function, or once for each item of a list if its name ends so; raises HostError."""
@@ -145,6 +167,14 @@ class Library:
                 signature="delete_file(name)", verb="", call=self._delete_file, about="Delete one of your files.",
             ),
             _Function(
+                signature='save_skill(name, source="", description="", tags=[], example=None, draft=False)', verb="",
+                call=self._save_skill,
+                about="Save a function as a skill, after it was run with the arguments of its example. The source is a "
+                "text, or a function of this program.",
+            ),
+            # The prelude has its counterpart, which makes a function of the source.
+            _Function(signature="_load_skill(name)", verb="", call=self._load_skill, about=""),
+            _Function(
                 signature="load_result(handle)", verb="", call=self._workspace.result,
                 about="Return a stored result whole.",
             ),
@@ -176,11 +206,28 @@ class Library:
     async def _delete_file(self, name: Json) -> Json:
         return await self._workspace.delete(_text(name, "name"))
 
+    async def _save_skill(
+        self, name: Json, source: Json = "", description: Json = "", tags: Json = None, **others: Json
+    ) -> Json:  # fmt: skip
+        passed = _PASSED.fullmatch(source) if isinstance(source, str) else None
+        if passed or not source:
+            # A program cannot read its own source, and need not write it twice.
+            source = function_in(self._program, name=passed[1] if passed else _text(name, "name"))
+        return await self._functions.call(
+            "save_skill", [name], {"source": source, "description": description, "tags": tags or [], **others}
+        )
+
+    async def _load_skill(self, name: Json) -> Json:
+        skill = cast("dict[str, Json]", await self._functions.call("load_skill", [name], {}))
+        source = str(skill["source"])
+        uses: list[Json] = [*sorted({*_WORD.findall(source)} & self.names)]
+        return {"name": skill["name"], "source": source, "uses": uses}
+
     async def _list_functions(self) -> Json:
         return [
-            *(f"{function.signature}: {function.about}" for function in self._own.values()),
+            *(f"{function.signature}: {function.about}" for function in self._own.values() if function.about),
             *(f"{signature}: {about}" for signature, about in IN_PRELUDE.items()),
-            *_verb_lines(self._functions.names),
+            *_verb_lines([name for name in self._functions.names if name in self.names and name not in self._own]),
         ]
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from contextvars import ContextVar
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -23,6 +24,9 @@ _MIN_PROCESSES = 1
 _MAX_PROGRAMS = 500
 _GRACE_SECONDS = 1.0
 _KILOBYTE = 1024
+# How many programs run within each other; each has a worker.
+_MAX_DEPTH = 2
+_depth: ContextVar[int] = ContextVar("depth", default=0)
 
 
 class WorkerPool:
@@ -53,7 +57,7 @@ class WorkerPool:
                 walled = await self._build_wall()
                 monty = await asyncio.to_thread(import_module, "pydantic_monty")
                 pool: AsyncMonty = monty.AsyncMonty(
-                    binary_path=walled.path, min_processes=_MIN_PROCESSES, max_processes=self.limits.workers,
+                    binary_path=walled.path, min_processes=_MIN_PROCESSES, max_processes=2 * self.limits.workers,
                     max_checkouts_per_worker=_MAX_PROGRAMS, feed_duration_limit_grace=_GRACE_SECONDS,
                     turn_duration_limit_grace=_GRACE_SECONDS,
                 )  # fmt: skip
@@ -66,9 +70,14 @@ class WorkerPool:
     ) -> AsyncGenerator["AsyncMontySession"]:
         """Lend a worker with an empty interpreter; a caller waits until one is free.
 
-        The clock of the interpreter stands still at `now`, if that is given.
+        The clock of the interpreter stands still at `now`, if that is given. A program that saves a skill, which is
+        tried in a worker of its own, has its turn already: if both had to wait, they might wait for each other.
         """
-        async with self._turns.turn():
+        depth = _depth.get()
+        if depth >= _MAX_DEPTH:
+            raise WrongState("a skill that is tried cannot save skills", hint="Save them one by one")
+        async with nullcontext() if depth else self._turns.turn():
+            _depth.set(depth + 1)
             pool = await self.start()
             limits = self.limits
             policy: OSPolicy = {"sleep_system_max": inf, "timezone": "utc"}
@@ -84,7 +93,10 @@ class WorkerPool:
                 os_policy=policy,
                 external_modules=modules,
             ) as session:  # fmt: skip
-                yield session
+                try:
+                    yield session
+                finally:
+                    _depth.set(depth)
 
     async def close(self) -> None:
         """End the workers."""

@@ -8,16 +8,25 @@ from scrubjay.code.execution import Execution, execute
 from scrubjay.code.functions import Call, Functions, caller_of
 from scrubjay.code.library import Library
 from scrubjay.code.pool import WorkerPool
+from scrubjay.code.skills.service import Skills
 from scrubjay.code.values import NotJson, cost, length, part_of, plain, shorten
 from scrubjay.code.wall import WallPolicy
 from scrubjay.code.workspace import Workspace, empty_workspaces
+from scrubjay.engine import Engine
 from scrubjay.engine.dependencies import NO_WALL
 from scrubjay.errors import InvalidInput, TooLarge, WrongState
 from scrubjay.model.caller import Caller
 from scrubjay.model.code import CodeLimits, CodeResult
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
-from scrubjay.model.requests import RunCodeRequest
+from scrubjay.model.requests import (
+    ListSkillsRequest,
+    LoadSkillRequest,
+    RunCodeRequest,
+    RunSkillRequest,
+    SaveSkillRequest,
+)
+from scrubjay.model.skill import SavedSkill, Skill
 from scrubjay.ports import Clock, DocumentStore
 
 _KILOBYTE = 1024
@@ -37,9 +46,9 @@ class CodeRunner:
         self.limits = limits
         self.pool = WorkerPool(limits=limits, policy=policy)
 
-    def bound_to(self, call: Call) -> "CodeVerbs":
+    def bound_to(self, call: Call, *, engine: Engine) -> "CodeVerbs":
         """Return the verbs of programs, which call other verbs with a function."""
-        return CodeVerbs(runner=self, call=call)
+        return CodeVerbs(runner=self, call=call, engine=engine)
 
     async def describe(self) -> dict[str, str | int | bool]:
         """Return the wall around programs, and their limits."""
@@ -67,6 +76,7 @@ class CodeVerbs:
 
     runner: CodeRunner
     call: Call
+    engine: Engine
 
     async def run_code(self, request: RunCodeRequest, *, who: Caller) -> CodeResult:
         """Run a program, or return the next part of a stored result."""
@@ -84,10 +94,30 @@ class CodeVerbs:
         self._require_valid(request)
         functions = Functions(self.call, agent)
         execution = await execute(
-            request.code, variables=request.context_vars, library=Library(functions, workspace), pool=self.runner.pool,
-            now=self._moment(),
+            request.code, variables=request.context_vars, now=self._moment(),
+            library=Library(functions, workspace, program=request.code), pool=self.runner.pool,
         )  # fmt: skip
         return await _answer(execution, functions, request, workspace=workspace, run=agent.run)
+
+    async def save_skill(self, request: SaveSkillRequest, *, who: Caller) -> SavedSkill:
+        """Save a skill that works with its example, or any as a draft."""
+        return await self._skills.save(request, who=who)
+
+    async def list_skills(self, request: ListSkillsRequest, *, who: Caller) -> tuple[Skill, ...]:
+        """Return the skills that match, without their sources."""
+        return await self._skills.list(request, who=who)
+
+    async def load_skill(self, request: LoadSkillRequest, *, who: Caller) -> Skill:
+        """Return a skill with its source."""
+        return await self._skills.load(request, who=who)
+
+    async def run_skill(self, request: RunSkillRequest, *, who: Caller) -> CodeResult:
+        """Run a skill, and count the run."""
+        return await self._skills.run(request, who=who)
+
+    @property
+    def _skills(self) -> Skills:
+        return Skills(engine=self.engine, run_code=self.run_code)
 
     def _workspace(self, who: Caller) -> Workspace:
         runner = self.runner

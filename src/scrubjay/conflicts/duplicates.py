@@ -27,6 +27,7 @@ from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.requests import DuplicatesRequest
 from scrubjay.model.rules import Rules
+from scrubjay.model.skill import is_skill
 from scrubjay.ports import Commit, Edge, Embedder, Profile, RecordStore, Write
 from scrubjay.text.passages import passages_of, text_of
 from scrubjay.writing.context import WriteContext
@@ -334,7 +335,7 @@ def _words(memory: Memory) -> tuple[str, ...]:
 
 def _may_merge(memory: Memory, now: datetime) -> bool:
     """Check that a memory is in force, and was not chosen by a person to be as it is."""
-    is_chosen = memory.pinned or bool(memory.group) or memory.source.method is Method.FILE
+    is_chosen = memory.pinned or bool(memory.group) or memory.source.method is Method.FILE or is_skill(memory)
     return memory.state is State.LIVE and memory.holds(now) and not is_chosen
 
 

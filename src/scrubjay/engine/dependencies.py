@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from scrubjay.engine.model_switch import ModelInUse, ModelSwitch
 from scrubjay.indexing.unapplied import TransactionIndex
@@ -41,6 +41,9 @@ from scrubjay.writing import rules as rules_of_spaces
 from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
 from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.screen import redact_label
+
+if TYPE_CHECKING:
+    from scrubjay.engine.engine import Engine
 
 T = TypeVar("T")
 
@@ -160,7 +163,7 @@ NO_WALL = "none"
 class Programs(Protocol):
     """Runs programs that call the verbs."""
 
-    def bound_to(self, call: Callable[..., Awaitable[object]]) -> object:
+    def bound_to(self, call: Callable[..., Awaitable[object]], *, engine: "Engine") -> object:
         """Return what carries out the verbs of programs, which call other verbs with a function."""
         ...
 

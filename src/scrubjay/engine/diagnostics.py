@@ -17,8 +17,10 @@ from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.curation import ARROW, RUNS, SCHEDULE, SCHEDULE_KEY, CurationRun, RunState
 from scrubjay.model.memory import State, Tier
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Filter, facet
 from scrubjay.model.results import Check, DoctorReport, Status
+from scrubjay.model.skill import KIND, Skill, SkillRuns
+from scrubjay.model.skill import RUNS as SKILL_RUNS
 from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import Clock, DamagedBody, Embedder, RecordStore, StoreStatistics
 from scrubjay.ports.models import ENGLISH_MODEL
@@ -93,6 +95,7 @@ async def status(subject: Subject, *, space: str) -> Status:
         tiers={tier.value: tiers[tier.value] for tier in Tier if tier.value in tiers},
         tier_flow=_tier_flow(runs, since=subject.clock.now() - _FLOW),
         curation=await _curation(runs, subject.store, space=space),
+        skills=await _skills(subject.store, space=space),
         degraded=tuple(degraded),
     )
 
@@ -119,6 +122,18 @@ async def _curation(runs: Sequence[CurationRun], store: RecordStore, *, space: s
         return {**due}
     last = max(runs, key=lambda run: run.started_at)
     return {"last": to_iso(last.started_at), "state": last.state.value, "changed": last.done, "run": last.id, **due}
+
+
+async def _skills(store: RecordStore, *, space: str) -> dict[str, str | int]:
+    """Return how many skills there are, and the names of those whose runs fail; nothing without skills."""
+    kind = facet("kind", KIND)
+    saved = (await store.known_facets(space, [kind], state=State.LIVE)).get(kind, 0)
+    counted = [SkillRuns.from_document(each) for each in await store.latest_documents(space, SKILL_RUNS, limit=_RUNS)]
+    failing = {runs.memory_id: runs for runs in counted if runs.is_failing(runs.digest)}
+    memories = await TolerantReader(store, space=space).get(list(failing))
+    skills = [skill for memory in memories if memory.state is State.LIVE and (skill := Skill.of_memory(memory))]
+    names = [skill.name for skill in skills if failing[skill.id].is_failing(skill.digest)]
+    return {"saved": saved, **({"failing": ", ".join(names)} if names else {})} if saved else {}
 
 
 async def doctor(subject: Subject, *, space: str, deep: bool, trashed: Sequence[str] = ()) -> DoctorReport:

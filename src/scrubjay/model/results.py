@@ -397,6 +397,8 @@ class Status:
     tier_flow: dict[str, int] = field(default_factory=dict[str, int])
     # The last run of curation, and when the daemon starts the next; empty before the first.
     curation: dict[str, str | int] = field(default_factory=dict[str, str | int])
+    # How many skills there are, and those whose success rate has fallen.
+    skills: dict[str, str | int] = field(default_factory=dict[str, str | int])
     # The folder of notes; empty if there is none.
     vault: dict[str, str | int | bool] = field(default_factory=dict[str, str | int | bool])
     # Today's use of the language model; empty if there is none.

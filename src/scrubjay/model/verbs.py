@@ -155,6 +155,18 @@ _ALL = (
     _reads(
         requests.UsageRequest, needs=Access.AGENT, command="usage", route="GET /usage", tools=("curation.usage",),
     ),
+    _writes(
+        requests.SaveSkillRequest, code=True, long=True, command="skill save", route="POST /skills",
+        tools=("code.save_skill",),
+    ),
+    _reads(
+        requests.ListSkillsRequest, code=True, command="skill list", route="GET /skills", tools=("code.list_skills",),
+    ),
+    _reads(requests.LoadSkillRequest, code=True, command="skill show", route="GET /skills/{name}"),
+    _runs(
+        requests.RunSkillRequest, code=True, long=True, stops=True, needs=Access.READ, command="skill run",
+        route="POST /skills/{name}/run", tools=("code.run_skill",),
+    ),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
     _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),

@@ -12,7 +12,7 @@ from scrubjay.model.change import Action, Origin
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Flag, Memory, State, Tier
 from scrubjay.model.relation import Relation
 from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
@@ -41,6 +41,7 @@ class NewMemory:
     draft: Draft
     id: str = field(default_factory=new_id)
     state: State = State.LIVE
+    tier: Tier = Tier.WORKING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,9 @@ def _writes(batch: Batch, *, space: str, origin: Origin, limits: Limits, rules: 
 
 def _create(new: NewMemory, *, space: str, origin: Origin, message: str, rules: Rules) -> Write:
     (composed,) = compose(screen(new.draft, rules=rules), space=space, now=origin.at)
-    memory = replace(composed, id=new.id, state=new.state)
+    # What seems to give orders is not promoted.
+    tier = Tier.WORKING if Flag.SUSPICIOUS in composed.flags else new.tier
+    memory = replace(composed, id=new.id, state=new.state, tier=tier)
     return Write(memory=memory, base=None, action=Action.CREATED, passages=passages_of(memory), message=message)
 
 

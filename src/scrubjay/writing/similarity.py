@@ -11,6 +11,7 @@ from scrubjay.model.memory import Flag, Memory, State, Trust
 from scrubjay.model.passage import Passage
 from scrubjay.model.results import Similar
 from scrubjay.model.rules import Rules
+from scrubjay.model.skill import is_skill
 from scrubjay.ports import Profile
 from scrubjay.text.claims.compare import compare
 from scrubjay.text.claims.extract import claims_of, find_differences
@@ -214,6 +215,8 @@ def _is_eligible(incoming: Memory, memory: Memory, *, is_of_session: bool) -> bo
     """Check whether one may be merged into the other at all, whatever they say."""
     return (
         not (incoming.group or memory.group or incoming.pinned or memory.pinned)
+        # Its source is run: two programs that look alike are not one.
+        and not (is_skill(incoming) or is_skill(memory))
         and Flag.SUSPICIOUS not in (*incoming.flags, *memory.flags)
         and incoming.state is State.LIVE
         and memory.holds(incoming.date)

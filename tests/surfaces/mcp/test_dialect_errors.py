@@ -42,7 +42,7 @@ _GOOD: dict[str, Json] = {
     "version": 1, "version1": 1, "version2": 1, "message": "why", "conversation_text": "Ann: I moved to Rome.",
     "entity_data": _ENTITY, "conflict_data": {"conflict_id": "none"}, "entity": "Ada", "updates": {"tags": ["x"]},
     "observations": [_TEXTS_OF], "deletions": [_TEXTS_OF], "relations": [_LINK], "entityNames": ["Ada"],
-    "names": ["Ada"],
+    "names": ["Ada"], "name": "count_kind",
 }  # fmt: skip
 # Without a change there is no version to be stale.
 _CHANGES: dict[str, dict[str, Json]] = {

@@ -32,7 +32,8 @@ VERBS = {
     "status", "export", "import", "health", "ready", "metrics", "smart_write", "rules", "set_rules", "inbox", "approve",
     "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
     "conflicts", "conflict", "scan_conflicts", "scan_later", "resolve_conflict", "curate", "curations", "prune",
-    "run_code", "usage", "confirm", "confirm_many", "due", "summarize",
+    "run_code", "save_skill", "list_skills", "load_skill", "run_skill", "usage", "confirm",
+    "confirm_many", "due", "summarize",
     "commit", "branches", "branch", "switch", "merge_branch", "drop_branch", "context", "extract", "related",
     "graph", "path", "write_note", "read_note", "edit_note", "search_notes", "due_notes", "broken_links",
     "note_categories", "note_templates", "current_date", "sync_notes", "review_note", "backlinks", "link_notes",
@@ -152,7 +153,8 @@ async def test_the_examples_of_bodies_are_accepted(client: CheckedClient) -> Non
         # These routes need memories in the trash or the inbox, or a conflict.
         if "application/json" not in content or path.endswith(("/purge", "/decline", "/resolve")):
             continue
-        place = path.removeprefix(API).replace("{id}", "how-to-reach-sarah").replace("{name}", "draft")
+        place = path.removeprefix(API).replace("/skills/{name}", "/skills/count_kind")
+        place = place.replace("{id}", "how-to-reach-sarah").replace("{name}", "draft")
         body = example_of(content["application/json"]["schema"])
         response = await client.web.request(method.upper(), API + place, json=body, params={"space": client.space})
         assert response.status_code in (200, 201), (path, body, response.text)

@@ -23,6 +23,7 @@ COMMANDS_BY_MODULE = {
     "conflicts": ("conflicts",),
     "curate": ("curate", "prune"),
     "code": ("code",),
+    "skill": ("skill",),
     "jobs": ("jobs",),
     "notes": ("notes",),
     "extract": ("extract",),

@@ -275,6 +275,7 @@ def _show_status(result: Status) -> None:
         ("versions", result.versions),
         ("relations", result.relations),
         ("curation", _list_values(result.curation) or "not yet"),
+        *([("skills", _list_values(result.skills))] if result.skills else ()),
         ("store", _list_values(result.store)),
         ("bodies", f"{result.compression['saved']:.0%} smaller than plain JSON"),
         ("embedding", _list_values(result.embedding)),

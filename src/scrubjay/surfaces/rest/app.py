@@ -26,6 +26,7 @@ from scrubjay.surfaces.rest import (
     notes,
     openapi,
     search,
+    skills,
     space,
     versions,
 )
@@ -57,6 +58,7 @@ _ROUTERS = (
     conflicts.routes,
     curation.routes,
     code.routes,
+    skills.routes,
     space.job_routes,
     notes.routes,
     space.routes,

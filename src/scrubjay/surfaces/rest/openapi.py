@@ -59,6 +59,7 @@ _TAGS = {
     "conflicts": "Conflicts between statements.",
     "curation": "Jobs that keep a space in order, and their reports.",
     "code": "Programs that compute over memories.",
+    "skills": "Procedures that can be run.",
     "jobs": "Background jobs.",
     "notes": "Memories as Markdown notes.",
     "attachments": "Files that notes embed.",

@@ -1,0 +1,1 @@
+"""Skills: saved procedures, which are memories that can be run."""
