@@ -42,7 +42,7 @@ __all__ = ["SameMemories", "duplicates", "find_duplicates", "merge_group", "plan
 _NEAREST = 6
 _PAGE = 400
 # So many pairs are compared before the event loop gets a turn, in seconds.
-_MAX_TURN = 0.02
+_MAX_TURN = 0.005
 _MAX_QUOTED = 500
 Pause = Callable[[], Awaitable[None]]
 
@@ -135,6 +135,12 @@ async def find_duplicates(
         memories |= await _read(sorted(missing), space=space, now=now, store=store)
         known_pairs = [(pair.first, pair.second) for pair in page if {pair.first, pair.second} <= memories.keys()]
         similar |= await _compare_all(known_pairs, memories, comparison, pause=pause)
+    return await asyncio.to_thread(_group_all, similar, memories, comparison)
+
+
+def _group_all(
+    similar: Mapping[tuple[int, int], float], memories: Mapping[int, Memory], comparison: "_Comparison"
+) -> list[SameMemories]:
     ordered = sorted(similar, key=lambda pair: (-similar[pair], pair))
     groups = [
         group

@@ -1,12 +1,11 @@
 """Applies planned changes: several of them share one small commit, and what has become stale is left out."""
 
-import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 
-from scrubjay.curation.plan import CurationContext, CurationJob
+from scrubjay.curation.plan import CurationContext, CurationJob, Turns
 from scrubjay.errors import BodyDamaged, ScrubjayError, StaleVersion, StoreError
 from scrubjay.model.curation import PlannedChange
 from scrubjay.model.memory import Memory
@@ -17,8 +16,6 @@ STALE = "it has changed since the plan"
 # A commit has so many changes and characters at most: users' writes wait for it, and it shares a write to the disk.
 _MAX_CHANGES = 8
 _MAX_CHARACTERS = 50_000
-# Users' requests go first after so many seconds of work.
-_MAX_TURN = 0.005
 _NOTHING: frozenset[tuple[str, int | None]] = frozenset()
 
 
@@ -34,15 +31,13 @@ async def apply_changes(
     `committed` are the memories and versions that a killed run has changed already.
     """
     applying = _Applying(job, await _read_ahead(changes, context))
-    began = time.monotonic()
+    turns = Turns(context.pause)
     for place, change in enumerate(changes):
         if committed.isdisjoint(zip(change.ids, change.versions, strict=True)):
             await applying.add(place, change)
         else:
             applying.outcomes[place] = DONE
-        if time.monotonic() - began > _MAX_TURN:
-            await context.pause()
-            began = time.monotonic()
+        await turns.end_step()
     await applying.flush()
     return [applying.outcomes[place] for place in range(len(changes))]
 
@@ -90,6 +85,8 @@ class _Applying:
         waiting, self._waiting = self._waiting, {}
         if not waiting:
             return
+        # A request that comes now should not wait for the commit.
+        await self._context.pause()
         with suppress(ScrubjayError):
             await self._commit(*waiting.values())
             self.outcomes |= dict.fromkeys(waiting, DONE)

@@ -5,13 +5,14 @@ It is made of their own statements, each traced to the episodes that make it, an
 it says would be found no longer.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.conflicts.clusters import group_pairs, load_vectors, near_memories
-from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
+from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange, Turns
 from scrubjay.curation.shared_statements import ENOUGH, Shared, find_shared, is_covered
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.change import Action
@@ -57,7 +58,9 @@ class ConsolidateJob:
             profile = await context.engine.embedder.profile()
         if profile is None:
             return
+        turns = Turns(context.pause)
         for group in await _groups(context, profile):
+            await turns.end_step()
             memories = await _episodes(group, context)
             if len(memories) < ENOUGH:
                 continue
@@ -73,7 +76,6 @@ class ConsolidateJob:
                 versions=tuple(memory.version for memory in used), why=f"{len(used)} episodes share {what}",
                 before=f"{len(used)} episodes", after=f"1 {tier.value} memory, {covered} archived",
             )  # fmt: skip
-            await context.pause()
 
     async def apply(self, change: PlannedChange, context: CurationContext) -> Commit | str:
         """Store what the episodes share, link it to them, and archive those that say nothing else."""
@@ -122,10 +124,8 @@ async def _groups(context: CurationContext, profile: Profile) -> list[tuple[int,
     )
     least = profile.related + _BETWEEN * (profile.same - profile.related)
     pairs = await near_memories(vectors, least=least, most=_NEAREST)
-    return [
-        group for group in group_pairs([(pair.first, pair.second) for pair in pairs], most=_MAX_GROUP)
-        if len(group) >= ENOUGH
-    ]  # fmt: skip
+    groups = await asyncio.to_thread(group_pairs, [(pair.first, pair.second) for pair in pairs], most=_MAX_GROUP)
+    return [group for group in groups if len(group) >= ENOUGH]
 
 
 async def _episodes(numbers: Sequence[int], context: CurationContext) -> list[Memory]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from scrubjay.conflicts.duplicates import find_duplicates, plan_merge, without_additions
-from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
+from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange, Turns
 from scrubjay.errors import EmbeddingUnavailable, TooLarge
 from scrubjay.model.memory import State
 from scrubjay.ports import Commit, Profile
@@ -33,7 +33,9 @@ class DuplicatesJob:
             context.space, now=context.now, rules=context.rules, profile=profile, store=context.store,
             pause=context.pause,
         )  # fmt: skip
+        turns = Turns(context.pause)
         for similar in groups:
+            await turns.end_step()
             group = similar
             if not self._with_additions:
                 characters = sum(memory.characters for memory in similar.memories)

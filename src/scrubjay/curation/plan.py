@@ -4,6 +4,7 @@
 implement `CurationJob` in a module of its own, and name it in `registry`.
 """
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -20,14 +21,32 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.passages import passages_of
 
-__all__ = ["DAILY", "CurationContext", "CurationJob", "PlannedChange"]
+__all__ = ["DAILY", "CurationContext", "CurationJob", "PlannedChange", "Turns"]
 
 DAILY = timedelta(hours=24)
 _PAGE = 200
 
 
+# Users' requests go first after so many seconds of work.
+_MAX_TURN = 0.005
+
+
 async def _no_pause() -> None:
     pass
+
+
+class Turns:
+    """Pauses whenever work has taken a turn."""
+
+    def __init__(self, pause: Callable[[], Awaitable[None]]) -> None:
+        self._pause = pause
+        self._began = time.monotonic()
+
+    async def end_step(self) -> None:
+        """End a short step of the work; others get their turn if it is time."""
+        if time.monotonic() - self._began > _MAX_TURN:
+            await self._pause()
+            self._began = time.monotonic()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +54,8 @@ class CurationContext:
     """What a job works with: one space, the store, and the engine with its models, its clock and its verbs.
 
     `origin` and `caller` carry the run, so that everything a job writes through them belongs to it. `pause` lets users'
-    requests go first: call it after every page of memories, or every tenth of a second of work. `read_ahead` holds
-    memories that the runner has read for the next changes.
+    requests go first: call it after every page of memories, or use `Turns` for short steps. `read_ahead` holds memories
+    that the runner has read for the next changes.
     """
 
     store: RecordStore

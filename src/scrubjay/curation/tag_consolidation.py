@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
 from scrubjay.ports import Commit
 from scrubjay.text.tags.consolidate import TagPlan, plan_tags
+from scrubjay.workers import run_in_thread
 from scrubjay.writing import synonyms
 
 __all__ = ["TagsJob"]
@@ -55,4 +56,6 @@ async def propose(context: CurationContext) -> TagPlan:
     async for memories in context.walk():
         for memory in memories:
             counts.update(memory.tags)
-    return plan_tags(counts, synonyms=await synonyms.load(context.space, store=context.store))
+    variants = await synonyms.load(context.space, store=context.store)
+    # A large vocabulary takes a second, for which others would wait.
+    return await run_in_thread(plan_tags, counts, synonyms=variants)
