@@ -143,7 +143,7 @@ class Library:
         return (
             _Function(
                 signature="search_nodes(query, limit=10)", verb="search_nodes", call=self._search_nodes,
-                about="Return a list of up to 10,000 entities by name, type and meaning; an empty query lists all.",
+                about="Return a list of entities: up to 10,000 by name and type, and 1,000 by meaning; '' lists all.",
             ),
             _Function(
                 signature="get_status()", verb="get_memory_status", call=self._get_status,

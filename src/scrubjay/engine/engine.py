@@ -88,7 +88,7 @@ from scrubjay.writing.many import remember_many
 from scrubjay.writing.screen import redact_label, screen_history, screen_relation
 
 # The number of entities that `search_nodes` finds by meaning, in addition to those found by name.
-_MAX_SEMANTIC_NODES = 100
+_MAX_SEMANTIC_NODES = 1_000
 _NO_TOKEN_LIMIT = 1_000_000
 _MAX_CONTEXT_CONFLICTS = 12
 _EXTRACTION = "scrubjay.extraction.extract"

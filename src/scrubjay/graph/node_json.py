@@ -24,6 +24,8 @@ def node_json(memory: Memory, *, compression: float, branch: str, now: datetime)
         "accessed": naive_iso(memory.last_accessed or memory.created_at),
         "access_count": memory.access_count,
         "relevance_score": relevance_at(memory, now),
+        # As it was set, before it fell with time.
+        "stored_score": memory.relevance,
         "always_include": memory.pinned,
         "tier": memory.tier.value,
         "last_confirmed": naive_iso(memory.last_confirmed or memory.created_at),

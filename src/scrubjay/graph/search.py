@@ -29,6 +29,8 @@ _MAX_ORDERED = 500
 # An answer includes so many pinned entities, the oldest first.
 _MAX_PINNED = 20
 _PAGE = 500
+# A hit by meaning counts if it answers about as well as the best one: a list must not be filled up.
+_SHARE_OF_BEST = 0.25
 # Shorter words are so similar that a typo cannot be distinguished from another word.
 _MIN_FUZZY_LENGTH = 4
 _JOINTS = re.compile(r"[-_\s]+")
@@ -75,8 +77,9 @@ async def search_nodes(
             newest = nlargest(max(needed, _MAX_ORDERED) if query.strip() else MAX_RESULTS, ids)
             live = [memory for memory in await _read_pages(newest, reader=reader) if memory.state is State.LIVE]
             matches |= {memory.id: memory for memory in sorted(live, key=_order)}
+    floor = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0.0)
     for hit in recalled.hits if query.strip() else ():
-        if hit.memory is not None and not hit.weak:
+        if hit.memory is not None and not hit.weak and hit.score >= floor:
             matches.setdefault(hit.id, hit.memory)
     ordered = await weightier_first(list(matches.values()), reader=reader, now=now)
     # Pinned entities beyond their own places are matched like all others.

@@ -288,6 +288,26 @@ async def test_a_memory_waits_for_approval_with_any_extraction_method(settings: 
         assert len(await server.context().memory.inbox()) == 3
 
 
+async def test_all_matches_are_read_page_by_page_and_nothing_fills_them_up(settings: Settings) -> None:
+    entities = [
+        {"name": f"{kind}-{n}", "entityType": kind, "observations": [text]}
+        for kind, text in (("invoice", "paid by card"), ("walk", "along the river at dawn"))
+        for n in range(100)
+    ]
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
+        await call(client, "create_entities", entities=entities)
+        names: list[str] = []
+        page: dict[str, Any] = {"cursor": ""}
+        while "cursor" in page:
+            arguments = {"cursor": page["cursor"]} if page["cursor"] else {}
+            page = await call(client, "search_nodes", query="invoice", limit=500, **arguments)
+            names += [node["name"] for node in page["results"]]
+        assert sorted(names) == sorted(f"invoice-{n}" for n in range(100))
+        assert {"stored_score", "last_confirmed"} <= {*page["results"][0]}
+        wrong = await call(client, "search_nodes", query="invoice", cursor="mine")
+        assert (wrong["success"], wrong["field"]) == (False, "cursor")
+
+
 async def test_where_both_are_served_the_richer_dialect_answers() -> None:
     served = {tool.name: tool for tool in pick("all")}
     own = {tool.name: tool for tool in TOOLSETS["enhanced"]}

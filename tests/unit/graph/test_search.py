@@ -51,8 +51,8 @@ async def test_an_entity_is_returned_with_every_field(harness: Harness) -> None:
     )
     assert {name: node[name] for name in node if name not in ("created", "accessed", "last_confirmed")} == {
         "id": made, "name": "Ada", "type": "Person", "observations": ["likes tea"], "compression": node["compression"],
-        "version": 1, "branch": "main", "access_count": 0, "relevance_score": 0.5, "always_include": False,
-        "tier": "working", "mark": "unknown source",
+        "version": 1, "branch": "main", "access_count": 0, "relevance_score": 0.5, "stored_score": 0.5,
+        "always_include": False, "tier": "working", "mark": "unknown source",
     }  # fmt: skip
 
 

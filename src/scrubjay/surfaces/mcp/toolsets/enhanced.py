@@ -77,8 +77,8 @@ TOOLS = (
         "Entities by name or type, exact or similar, then by meaning. Always-included ones come first. "
         "An empty query lists all, the most often read first.",
         enhanced_entities.search_nodes,
-        input=input_schema("query", query=TEXT, limit=described(at_least(1), "default 10")),
-        output=_output(query=TEXT, count=INTEGER, results=LIST),
+        input=input_schema("query", query=TEXT, limit=described(at_least(1), "default 10"), cursor=TEXT),
+        output=_output(query=TEXT, count=INTEGER, results=LIST, cursor=TEXT),
         read_only=True,
         verbs={"search_nodes": "", "recall": ""},
     ),

@@ -16,6 +16,7 @@ from scrubjay.model.labels import NOTICE
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.model.requests import ResolveConflictRequest
 from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.cursors import pack, unpack
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, fits, within_budget
 from scrubjay.surfaces.mcp.toolsets.enhanced_versions import in_one_run
@@ -58,10 +59,14 @@ async def search_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> T
     fields = await context.memory.search_nodes(args.text("query"), limit=args.integer("limit") or _RESULTS)
     results = cast("list[Json]", fields["results"])
     pinned = cast("int", fields.pop("always_included", 0))
+    start = max(0, int(unpack(args.text("cursor"), int)[0])) if args.text("cursor") else 0
+    first, matches = [] if start else results[:pinned], results[pinned:]
     # Always-included entities take at most half of the room: they never displace the matches.
-    parts = {**fields, _PINNED: results[:pinned], "results": results[pinned:]}
-    half = _PINNED if results[pinned:] else ""
-    shown = dict(within_budget(parts, lists=(_PINNED, "results"), half=half).structured)
+    parts = {**fields, _PINNED: first, "results": matches[start:]}
+    shown = dict(within_budget(parts, lists=(_PINNED, "results"), half=_PINNED if matches else "").structured)
+    end = start + len(cast("list[Json]", shown["results"]))
+    if end < len(matches):
+        shown["cursor"] = pack(end)
     if results:
         # Before the note about cuts, if there is one.
         shown["note"] = "; ".join(filter(None, (f"observations are {NOTICE}", str(shown.get("note") or ""))))
