@@ -28,7 +28,6 @@ from benchmarks.timing import Spread, resident_mb, spread
 from scrubjay.app import make_embedder
 from scrubjay.app.indexes import make_index
 from scrubjay.client import MemoryClient
-from scrubjay.curation.consolidate import SOURCE
 from scrubjay.curation.registry import JOBS
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.curation.shared_statements import claims_of_memory, is_covered
@@ -40,6 +39,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.media import Media
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.passage import Vector
+from scrubjay.model.relation import SOURCE
 from scrubjay.model.requests import CurateRequest, RecallRequest, ReembedRequest
 from scrubjay.ports import Clock, Profile, RecordStore
 from scrubjay.recalling.access_log import AccessLog

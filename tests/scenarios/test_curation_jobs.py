@@ -11,10 +11,18 @@ import pytest
 
 from scrubjay.curation.shared_statements import find_shared
 from scrubjay.curation.stored_runs import StoredRuns
+from scrubjay.errors import WrongState
 from scrubjay.model.memory import Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter
-from scrubjay.model.relation import Relation
-from scrubjay.model.requests import PruneRequest, PurgeRequest, RecallRequest, SetRulesRequest
+from scrubjay.model.relation import SOURCE, Relation
+from scrubjay.model.requests import (
+    ForgetRequest,
+    PruneRequest,
+    PurgeRequest,
+    RecallRequest,
+    RelateRequest,
+    SetRulesRequest,
+)
 from scrubjay.ports import Commit, Edge
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import passages_of
@@ -150,6 +158,36 @@ async def test_what_three_episodes_share_becomes_one_memory_linked_to_them(memor
     await memory.undo(report.run)
     assert await states(memory, made, *episodes) == [State.TRASHED, *[State.LIVE] * 3]
     assert (await memory.curate("consolidate")).planned == 0, "what was taken back is not done again"
+
+
+async def test_a_purge_names_what_was_made_of_an_episode_and_takes_it_along_if_told_so(memory: CuratedMemory) -> None:
+    texts = (f"{SHARED} Ann restarted the proxy.", f"{SHARED} Bob warmed the cache by hand.", SHARED)
+    first, second, third = [
+        await add(memory, text, days=60 + number, tier=Tier.EPISODIC) for number, text in enumerate(texts)
+    ]
+    note = await add(memory, "A page about the shop", days=60)
+    await memory.curate("consolidate")
+    (made_id,) = await memory.store.list_ids("default", Filter(tier="semantic"), limit=9)
+    # Only what curation made counts, not what a person relates so.
+    await memory.engine.relate(RelateRequest(source=note.id, target=first.id, relation=SOURCE), who=OWNER)
+    await memory.engine.forget(ForgetRequest(ids=(first.id, second.id)), who=OWNER)
+    for dry_run in (True, False):
+        outcome = await memory.engine.purge(PurgeRequest(ids=(first.id,), dry_run=dry_run), who=OWNER)
+        (warning,) = outcome.done[0].warnings
+        assert (made_id in warning, "`derived` purges both" in warning, note.id in warning) == (True, True, False)
+    assert (await memory.store.get("default", [made_id]))[made_id].content == SHARED
+    with pytest.raises(WrongState):
+        await memory.engine.purge(PurgeRequest(ids=(second.id, made_id)), who=OWNER)
+    request = PurgeRequest(ids=(second.id,), derived=True)
+    planned = await memory.engine.purge(replace(request, dry_run=True), who=OWNER)
+    assert [written.id for written in planned.done] == [second.id, made_id]
+    # The ids of the plan may be given, as the command does after its question.
+    done = await memory.engine.purge(replace(request, ids=tuple(each.id for each in planned.done)), who=OWNER)
+    assert [(written.id, written.warnings) for written in done.done] == [(second.id, ()), (made_id, ())]
+    assert set(await memory.store.get("default", [first.id, second.id, made_id, third.id, note.id])) == {
+        third.id, note.id,
+    }  # fmt: skip
+    assert await states(memory, third) == [State.LIVE], "what was archived for it is found again"
 
 
 def test_a_statement_that_is_made_in_passing_is_not_what_memories_share() -> None:

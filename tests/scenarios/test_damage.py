@@ -126,6 +126,32 @@ async def test_doctor_status_and_a_backup_name_the_damage_and_an_export_loses_on
     assert (checked.read, [body.version for body in checked.damaged]) == (5, [3])
 
 
+async def test_what_cannot_be_read_can_be_forgotten_and_purged(memory: Damageable) -> None:
+    lost = await memory.client.remember(f"Only: {PHRASE}", name="only", title="The only one")
+    hurt = await memory.client.remember(f"First: {PHRASE}", name="minutes")
+    await memory.client.revise("minutes", text=f"Second: {PHRASE}")
+    sound = await memory.client.remember(f"Sound: {PHRASE}", name="sound")
+    memory.flip(lost.id, 1)
+    memory.flip(hurt.id, 2)
+    forgotten = await memory.client.forget(["only", "minutes", "sound"])
+    assert [written.action for written in forgotten.done] == ["trashed"] * 3
+    assert [written.warnings for written in forgotten.done] == [
+        ("its text was damaged, and no version of it can be read",),
+        ("version 2 was damaged; its text is that of version 1",), (),
+    ]  # fmt: skip
+    trashed = {item.name: item for item in (await memory.client.read([lost.id, hurt.id])).memories}
+    assert (trashed["only"].title, trashed["only"].version) == ("The only one", 2)
+    assert "damaged on the disk" in trashed["only"].content
+    assert trashed["minutes"].content == f"First: {PHRASE}"
+    # Also what is damaged in the trash.
+    memory.flip(sound.id, 2)
+    memory.flip(sound.id, 1)
+    purged = await memory.client.purge(["only", "minutes", "sound"])
+    assert [written.action for written in purged.done] == ["purged"] * 3
+    assert await memory.store.ids("default", limit=9) == []
+    assert not {"store", "bodies"} & (await memory.failing(deep=True)).keys()
+
+
 async def test_a_restored_backup_has_the_damage_that_was_known_and_no_other(memory: Damageable, tmp_path: Path) -> None:
     hurt = await memory.client.remember(f"First: {PHRASE}", name="minutes")
     await memory.client.revise("minutes", text=f"Second: {PHRASE}")

@@ -32,6 +32,9 @@ async def test_nothing_of_a_purged_memory_is_left_in_any_file(home: Path) -> Non
         await memory.relate("stays", done.id, text=f"see {WORD}", metadata={"why": WORD})
         await memory.relate(done.id, "stays", relation=f"is {WORD} of", text=WORD)
         await memory.recall(WORD)
+        await memory.recall(f"Is {WORD} unknown?", kind="nothing")
+        assert wiring.engine.access_log.usage is not None
+        await wiring.engine.access_log.usage.flush()
         assert files_with(home, SECRET)
         await memory.forget(done.ids, reason=f"no more {WORD}")
         await memory.purge(done.ids)

@@ -23,6 +23,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.paths import database_file
 from scrubjay.ports import Profile, VectorIndex
 from scrubjay.recalling.access_log import AccessLog
+from scrubjay.recalling.usage import UsageLog
 from scrubjay.service import LocalService
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore
@@ -79,7 +80,7 @@ async def open_wiring(
             index=local_index,
             clock=clock,
             limits=Settings().limits,
-            access_log=AccessLog(store, clock=clock),
+            access_log=AccessLog(store, clock=clock, usage=UsageLog(store, clock=clock)),
             data=home,
             default_rules=rules,
         )

@@ -193,11 +193,11 @@ class AsyncVerbs(ABC):
 
     async def purge(
         self, ids: str | Sequence[str] = (), *, filter: Filter | None = None, group: bool = False, reason: str = "",
-        dry_run: bool = False,
+        dry_run: bool = False, derived: bool = False,
     ) -> Outcome:
         """Destroy memories in the trash, with every version and every trace of their text."""
         return await self.call(requests.PurgeRequest.of(
-            ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run,
+            ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run, derived=derived,
         ))
 
     async def relate(
@@ -826,10 +826,12 @@ class SyncVerbs(ABC):
 
     def purge(
         self, ids: str | Sequence[str] = (), *, filter: Filter | None = None, group: bool = False, reason: str = "",
-        dry_run: bool = False,
+        dry_run: bool = False, derived: bool = False,
     ) -> Outcome:
         """Destroy memories in the trash, with every version and every trace of their text."""
-        return self.call(requests.PurgeRequest.of(ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run))
+        return self.call(requests.PurgeRequest.of(
+            ids=ids, filter=filter, group=group, reason=reason, dry_run=dry_run, derived=derived,
+        ))
 
     def relate(
         self, source: str, target: str, *, relation: str = "related_to", text: str = "", strength: float = 0.5,

@@ -22,17 +22,14 @@ from scrubjay.model.job import Job
 from scrubjay.model.memory import Flag, Json, Memory, Method, Source, State, Tier
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Filter
-from scrubjay.model.relation import Relation
+from scrubjay.model.relation import SOURCE, Relation
 from scrubjay.ports import Commit, Edge, Profile, Write
 from scrubjay.text.passages import passages_of
 from scrubjay.text.slug import add_suffix, slug_of_subject
 from scrubjay.workers import offload
 from scrubjay.writing.embed import embed_new
 
-__all__ = ["SOURCE", "ConsolidateJob"]
-
-SOURCE = "source"
-"""The relation of a consolidated memory to an episode that it was made of."""
+__all__ = ["ConsolidateJob"]
 
 _POLISH = "polish"
 # Each episode is grouped with its nearest few; a longer text is a document, which is no episode.

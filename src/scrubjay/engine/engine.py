@@ -69,7 +69,6 @@ from scrubjay.recalling.reminders import due
 from scrubjay.recalling.render import with_relevance
 from scrubjay.recalling.summary import as_prose, summarize
 from scrubjay.recalling.text_cache import TextView
-from scrubjay.recalling.usage import PurgedText
 from scrubjay.transfer.export import export_lines, require_sections
 from scrubjay.transfer.import_ import Screening, import_lines
 from scrubjay.versions import branches
@@ -182,13 +181,12 @@ class Engine(EngineBase):
 
     async def purge(self, request: requests.PurgeRequest, *, who: Caller) -> Outcome:
         """Destroy memories in the trash."""
-        purged, usage = PurgedText(), self._usage
         result = await delete.purge(
-            request, space=who.space, origin=self._origin(who), store=self._store, note=purged.add
+            request, space=who.space, origin=self._origin(who), store=self._store, derived=request.derived,
+            forget_traces=partial(self._usage.forget, space=who.space),
         )  # fmt: skip
         if result.done and not result.dry_run:
             self.answers.clear()
-            await usage.forget(purged, space=who.space)
             await self.index.after_purge()
             if self.curator is not None:
                 await self.curator.forget({memory.id for memory in result.done}, space=who.space, run=who.run)

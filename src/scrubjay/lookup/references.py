@@ -62,6 +62,14 @@ async def resolve_all(
     store: MemoryReader, refs: Sequence[str], *, space: str, state: State | None = None
 ) -> tuple[list[Memory], list[Missing]]:
     """Return the memories of references, in order and once each, and the references without one."""
+    ids, missing = await resolve_ids(store, refs, space=space, state=state)
+    return list((await store.get(space, ids)).values()), missing
+
+
+async def resolve_ids(
+    store: MemoryReader, refs: Sequence[str], *, space: str, state: State | None = None
+) -> tuple[list[str], list[Missing]]:
+    """Return the ids of references, in order, and the references without a memory; it reads no body."""
     ids: list[str] = []
     missing: list[Missing] = []
     # Each is looked up once, however often it is given.
@@ -71,8 +79,7 @@ async def resolve_all(
             missing.append(Missing(ref=ref, suggestions=await store.nearest(space, ref, limit=_SUGGESTIONS)))
         else:
             ids.append(memory_id)
-    memories = await store.get(space, ids)
-    return list(memories.values()), missing
+    return list(dict.fromkeys(ids)), missing
 
 
 async def not_found(store: MemoryReader, ref: str, *, space: str) -> NotFound:

@@ -7,6 +7,8 @@ from datetime import datetime
 from scrubjay.model.memory import Json
 
 LINK = "related_to"
+SOURCE = "source"
+"""The relation of a consolidated memory to an episode that it was made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,6 @@ _MAX_FOUND = 5
 _MAX_QUESTION = 200
 # A secret is searched for in so much of a question, so that none is cut in two.
 _MAX_SCREENED = 4_000
-_MAX_PURGED = 2_000_000
 _MAX_ATTEMPTS = 20
 _PAGE = 20
 
@@ -126,23 +125,6 @@ class _Counts:
         return before != (len(self.questions), len(self.found), len(self.read))
 
 
-@dataclass(slots=True)
-class PurgedText:
-    """What was purged: the ids of the memories, and what they statements, as far as there is room for it."""
-
-    ids: set[str] = field(default_factory=set[str])
-    texts: list[str] = field(default_factory=list[str])
-    _room: int = _MAX_PURGED
-
-    def add(self, memory: Memory) -> None:
-        """Note a memory that is being purged."""
-        self.ids.add(memory.id)
-        statements = (observation.text for observation in memory.observations)
-        text = "\n".join((memory.name, memory.title, memory.entity, *memory.tags, memory.content, *statements))
-        self.texts.append(text[: self._room])
-        self._room = max(0, self._room - len(text))
-
-
 class UsageLog:
     """Counts questions and reads by space and day; with `counts` off it counts none, and deletes what was counted."""
 
@@ -207,14 +189,15 @@ class UsageLog:
             never_read_count=never, counted=self.counts,
         )  # fmt: skip
 
-    async def forget(self, purged: PurgedText, *, space: str) -> None:
-        """Remove purged memories, the questions that found them, and those with a word that nothing else has."""
+    async def forget(self, memories: Sequence[Memory], *, space: str) -> None:
+        """Remove memories that are purged, the questions that found them, and those with a word of theirs alone."""
+        ids = {memory.id for memory in memories}
         async with self._writing:
             pending = [counts for (place, _), counts in self._pending.items() if place == space]
             stored = [document async for document in self._documents(space)]
             texts = {text for counts in pending for text in counts.questions}
             texts |= {text for document in stored for text in _Counts.from_json(document.value).questions}
-            terms = await asyncio.to_thread(_terms_of_all, purged.texts if texts else ())
+            terms = await asyncio.to_thread(_terms_of_all, memories if texts else ())
             words = {text: terms.intersection(terms_of(text)) for text in texts}
             gone = await self._gone_words(space, {word for shared in words.values() for word in shared})
 
@@ -222,10 +205,10 @@ class UsageLog:
                 return not gone.isdisjoint(words.get(text, ()))
 
             for counts in pending:
-                counts.drop(is_gone=purged.ids.__contains__, tells=tells)
+                counts.drop(is_gone=ids.__contains__, tells=tells)
             for document in stored:
                 await self._change(
-                    space, document.key, lambda counts: counts.drop(is_gone=purged.ids.__contains__, tells=tells)
+                    space, document.key, lambda counts: counts.drop(is_gone=ids.__contains__, tells=tells)
                 )
 
     async def flush(self) -> None:
@@ -324,8 +307,13 @@ class UsageLog:
             after = page[-1].key
 
 
-def _terms_of_all(texts: Iterable[str]) -> set[str]:
-    return {term for text in texts for term in terms_of(text)}
+def _terms_of_all(memories: Iterable[Memory]) -> set[str]:
+    terms: set[str] = set()
+    for memory in memories:
+        statements = (observation.text for observation in memory.observations)
+        text = "\n".join((memory.name, memory.title, memory.entity, *memory.tags, memory.content, *statements))
+        terms.update(terms_of(text))
+    return terms
 
 
 def _normalise(question: str) -> str:

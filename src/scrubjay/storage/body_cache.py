@@ -183,7 +183,7 @@ def damaged_memory(
         f"memory {memory_id} (version {version}): {error.message}",
         hint=f"Go back with `scrubjay revert {memory_id} --to {last_good}`"
         if last_good
-        else "No older version is intact; restore the memory from a backup",
+        else "No older version is intact; restore the memory from a backup, or `forget` it",
         memory_id=memory_id,
         space=space,
         version=version,

@@ -1,18 +1,20 @@
 """`forget`, `restore` and `purge`: move memories to the trash, take them out, and destroy them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum
 
 from scrubjay import telemetry
 from scrubjay.detection.report import ConflictReport
-from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
+from scrubjay.errors import BodyDamaged, InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.lookup.branches import branch_id, branch_of, branches_of, no_branch, require_live, trunk_of
-from scrubjay.lookup.references import resolve_all
+from scrubjay.lookup.references import TolerantReader, resolve_ids
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_flag, require_remark, require_text, wrong_type
 from scrubjay.model.memory import MAIN, Flag, Memory, State
 from scrubjay.model.query import Filter, category_path, facet
+from scrubjay.model.relation import SOURCE
 from scrubjay.model.requests import Selection
 from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.ports import Commit, RecordStore, Write
@@ -23,6 +25,7 @@ from scrubjay.writing.recheck import ConflictChecker
 
 _PAGE = 200
 _MAX_ATTEMPTS = 20
+_DAMAGED = "The text of this memory was damaged on the disk and could not be read."
 
 
 class StateChange(Enum):
@@ -78,36 +81,50 @@ async def purge(
     space: str,
     origin: Origin,
     store: RecordStore,
-    note: Callable[[Memory], None] | None = None,
+    derived: bool = False,
+    forget_traces: Callable[[Sequence[Memory]], Awaitable[None]] | None = None,
 ) -> Outcome:
-    """Destroy memories in the trash, and `note` each before; nothing else is ever destroyed."""
+    """Destroy memories in the trash; nothing else is ever destroyed, except, with `derived`, what was made of them.
+
+    `forget_traces` removes what else tells of them; it comes first, so that the store cleans up after both.
+    """
     selection = check_selection(selection, state=State.TRASHED)
+    reader = _DamageReader(store=store, space=space, at=origin.at)
     done: list[Written] = []
     missing: list[Missing] = []
     ids: list[str] = []
-    async for memories, unknown in selected_pages(selection, space=space, store=store):
+    archived: list[str] = []
+    async for memories, unknown in selected_pages(selection, space=space, store=store, read=reader.get):
         missing += unknown
-        _require_trashed(memories)
+        made = await _made_of(memories, space=space, store=store)
+        others = [other for results in made.values() for other in results] if derived else []
+        _require_trashed(memories, but={other.id for other in others})
+        memories = list({memory.id: memory for memory in (*memories, *others)}.values())  # noqa: PLW2901
+        purged = {memory.id for memory in memories}
         parts = await _parts_of(memories, space=space, store=store)
         wholes = {memory.id: await _whole_of(memory, store=store) for memory in memories}
         branches = await branches_of(store, (*memories, *parts), states=tuple(State))
-        purged = {memory.id for memory in memories}
         ids += [memory.id for memory in (*memories, *parts, *branches)]
-        if note is not None:
-            for memory in (*memories, *parts, *branches):
-                note(memory)
+        if not selection.dry_run:
+            archived += await _trash(others, origin=origin, store=store)
+            if forget_traces is not None:
+                await forget_traces((*memories, *parts, *branches))
         for memory in (*memories, *parts):
             whole, warnings = wholes.get(memory.id), list[str]()
             if names := [branch.branch for branch in branches if branch.trunk == memory.id]:
                 warnings.append(f"its branches go with it: {', '.join(names)}")
             if whole is not None and whole.id not in purged:
                 warnings.append(_still_in(whole))
+            warnings += [_shared_with(other) for other in made.get(memory.id, ()) if other.id not in purged]
             # By its own id, also for a branch: the memory that it belongs to may live on.
             done.append(replace(written_result("purged", memory, warnings=tuple(warnings)), id=memory.id))
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
             await store.purge(space, list(dict.fromkeys(ids)), origin=origin)
         telemetry.count("writes", len(done), action="purged")
+        if returning := [memory_id for memory_id in dict.fromkeys(archived) if memory_id not in ids]:
+            # Recall found them by what was made of them.
+            await restore(Selection(ids=tuple(returning)), space=space, origin=origin, store=store)
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
@@ -126,7 +143,9 @@ async def move(
     missing: list[Missing] = []
     # A live memory may have the name of one in the inbox.
     state = change.start if change.start is State.WAITING else None
-    async for memories, unknown in selected_pages(selection, space=space, store=store, state=state):
+    reader = _DamageReader(store=store, space=space, at=origin.at)
+    read = reader.get if change is StateChange.FORGET else None
+    async for memories, unknown in selected_pages(selection, space=space, store=store, state=state, read=read):
         missing += unknown
         for memory in memories:
             # A filter selects memories: a dropped branch returns by its own id only.
@@ -134,7 +153,7 @@ async def move(
                 written = await _move_memory(
                     memory, change, selection=selection, origin=origin, store=store, conflict_checker=conflict_checker
                 )
-                done.append(written)
+                done.append(replace(written, warnings=(*written.warnings, *reader.remarks.get(memory.id, ()))))
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
@@ -180,6 +199,43 @@ async def _move_memory(
     raise StaleVersion(f"{memory.name!r} keeps changing", hint="Try again", memory_id=memory.id)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DamageReader:
+    """Reads memories, and stands in for those whose body is damaged: they must be forgotten and purged like others."""
+
+    store: RecordStore
+    space: str
+    at: datetime
+    # By the ids of damaged memories, what became of their text.
+    remarks: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    async def get(self, ids: Sequence[str]) -> list[Memory]:
+        try:
+            return list((await self.store.get(self.space, ids)).values())
+        except BodyDamaged:
+            return [memory for memory_id in ids for memory in await self._get_one(memory_id)]
+
+    async def _get_one(self, memory_id: str) -> list[Memory]:
+        try:
+            return list((await self.store.get(self.space, [memory_id])).values())
+        except BodyDamaged as error:
+            (handle, *_) = await self.store.find(self.space, memory_id)
+            last_good, number = error.fields.get("last_good_version"), error.fields["version"]
+            assert isinstance(number, int)
+            if isinstance(last_good, int):
+                version = await self.store.version(self.space, memory_id, last_good)
+                assert version is not None
+                self.remarks[memory_id] = (f"version {number} was damaged; its text is that of version {last_good}",)
+                return [replace(version.memory, name=handle.name, state=handle.state, version=number)]
+            self.remarks[memory_id] = ("its text was damaged, and no version of it can be read",)
+            return [
+                Memory(
+                    id=memory_id, space=self.space, name=handle.name, title=handle.title, state=handle.state,
+                    version=number, created_at=self.at, updated_at=self.at, content=_DAMAGED,
+                )
+            ]  # fmt: skip
+
+
 async def _detach_orphan(memory: Memory, change: StateChange, *, store: RecordStore) -> Memory:
     """Make a branch whose memory is gone a memory of its own: as a branch it could not be found."""
     if change is not StateChange.RESTORE or not memory.trunk or await store.get(memory.space, [memory.trunk]):
@@ -201,15 +257,26 @@ def _move(memory: Memory, change: StateChange) -> Memory:
 
 
 async def selected_pages(
-    selection: Selection, *, space: str, store: RecordStore, state: State | None = None
+    selection: Selection,
+    *,
+    space: str,
+    store: RecordStore,
+    state: State | None = None,
+    read: Callable[[Sequence[str]], Awaitable[list[Memory]]] | None = None,
 ) -> AsyncIterator[tuple[Sequence[Memory], list[Missing]]]:
-    """Return the selected memories, page by page, with the references that match none."""
+    """Return the selected memories, page by page, with the references that match none; `read` reads them."""
+
+    async def get(ids: Sequence[str]) -> list[Memory]:
+        return list((await store.get(space, ids)).values())
+
+    read = read or get
     if selection.filter is None:
-        memories, missing = await resolve_all(store, selection.ids, space=space, state=state)
+        found_ids, missing = await resolve_ids(store, selection.ids, space=space, state=state)
         if state is not None and missing:
             # A memory in another state is reported as such, not as missing.
-            others, missing = await resolve_all(store, [reference.ref for reference in missing], space=space)
-            memories += others
+            others, missing = await resolve_ids(store, [reference.ref for reference in missing], space=space)
+            found_ids += others
+        memories = await read(found_ids)
         if selection.group:
             memories = await _with_siblings(memories, space=space, store=store)
         if selection.branch:
@@ -221,8 +288,8 @@ async def selected_pages(
     while page := await store.list_ids(space, selection.filter, limit=_PAGE, after=ids[-1] if ids else None):
         ids += page
     for start in range(0, len(ids), _PAGE):
-        memories = await store.get(space, ids[start : start + _PAGE])
-        yield [memory for memory in memories.values() if _has_category(memory, selection.filter)], []
+        memories = await read(ids[start : start + _PAGE])
+        yield [memory for memory in memories if _has_category(memory, selection.filter)], []
 
 
 def _has_category(memory: Memory, filter: Filter) -> bool:
@@ -251,6 +318,35 @@ async def _parts_of(memories: Sequence[Memory], *, space: str, store: RecordStor
     return [part for part in parts if part.state is State.MERGED and part.merged_into in owners]
 
 
+async def _made_of(memories: Sequence[Memory], *, space: str, store: RecordStore) -> dict[str, list[Memory]]:
+    """Return the memories that curation made of episodes, by the ids of these."""
+    relations = await store.relations(space, [memory.id for memory in memories])
+    makers = [relation for relation in relations if relation.type == SOURCE]
+    made = await TolerantReader(store, space=space).get(list(dict.fromkeys(relation.source for relation in makers)))
+    # Anybody may relate two memories so; only curation notes the source of each statement.
+    by_id = {memory.id: memory for memory in made if "sources" in memory.metadata}
+    results: dict[str, list[Memory]] = {}
+    for relation in makers:
+        if relation.source in by_id:
+            results.setdefault(relation.target, []).append(by_id[relation.source])
+    return results
+
+
+async def _trash(derived: Sequence[Memory], *, origin: Origin, store: RecordStore) -> list[str]:
+    """Move consolidated memories to the trash; return the archived episodes that they were made of."""
+    archived: list[str] = []
+    selection = Selection(reason="made of a memory that is purged")
+    for memory in {memory.id: memory for memory in derived}.values():
+        relations = await store.relations(memory.space, [memory.id])
+        episodes = [relation.target for relation in relations if relation.type == SOURCE]
+        sources = await TolerantReader(store, space=memory.space).get(episodes)
+        archived += [source.id for source in sources if source.state is State.ARCHIVED]
+        await _move_memory(
+            memory, StateChange.FORGET, selection=selection, origin=origin, store=store, conflict_checker=None
+        )
+    return archived
+
+
 async def _whole_of(memory: Memory, *, store: RecordStore) -> Memory | None:
     """Return the memory that one was merged into and is still part of."""
     if not memory.merged_into:
@@ -266,9 +362,9 @@ async def _with_siblings(memories: Sequence[Memory], *, space: str, store: Recor
     return list((await store.get(space, ids)).values())
 
 
-def _require_trashed(memories: Sequence[Memory]) -> None:
+def _require_trashed(memories: Sequence[Memory], *, but: Collection[str]) -> None:
     for memory in memories:
-        if memory.state is not State.TRASHED:
+        if memory.state is not State.TRASHED and memory.id not in but:
             raise WrongState(
                 f"{memory.name!r} is {memory.state}; only memories in the trash can be purged",
                 hint=f"Run `forget {memory.id if memory.trunk else memory.name}` first",
@@ -306,6 +402,10 @@ def _merge_warnings(memory: Memory, whole: Memory | None, change: StateChange) -
             merged_into=whole.id,
         )
     return (_still_in(whole),) if change is StateChange.FORGET else ()
+
+
+def _shared_with(made: Memory) -> str:
+    return f"statements of it are in {made.name!r} ({made.id}) too, which curation made of it: `derived` purges both"
 
 
 def _still_in(whole: Memory) -> str:

@@ -391,6 +391,10 @@ class RestoreRequest(Selection, Request[Outcome]):
 class PurgeRequest(Selection, Request[Outcome]):
     """Destroy memories in the trash, with every version and every trace of their text."""
 
+    derived: Annotated[
+        bool, Arg("Destroy the memories that curation made of them too, which share their statements.")
+    ] = False  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelateRequest(Request[Related]):

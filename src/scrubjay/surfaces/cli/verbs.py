@@ -75,12 +75,13 @@ async def purge(
 
     All their versions are deleted too. You cannot undo this.
     """
-    planned = await client.call(make(dry_run=True))
+    request = make(dry_run=True)
+    planned = await client.call(request)
     if dry_run or not planned.done:
         return planned
     if not yes and not typer.confirm(f"Delete {len(planned.done)} memories for good?", err=True):
         raise InvalidInput("nothing was purged", hint="Answer y, or use --yes")
-    done = await client.purge([written.id for written in planned.done])
+    done = await client.purge([written.id for written in planned.done], derived=request.derived)
     return replace(done, missing=planned.missing)
 
 

@@ -168,7 +168,7 @@ async def confirm_many(body: SelectionBody, context: WriteContext) -> Response:
 
 
 @routes.post("/memories/purge", summary="Purge several memories", responses=response_schema(Outcome))
-async def purge_many(body: SelectionBody, context: WriteContext) -> Response:
+async def purge_many(body: Annotated[Fields, body_of(PurgeRequest)], context: WriteContext) -> Response:
     """Destroy memories in the trash, with every version and every trace of their text."""
     return json_response(await context.call(PurgeRequest.of(**body)))
 
@@ -242,10 +242,15 @@ async def confirm(ref: MemoryRef, context: WriteContext, match: IfMatch = "") ->
 
 
 @routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_WRITTEN_RESPONSES)
-async def purge(ref: MemoryRef, context: WriteContext, match: IfMatch = "") -> Response:
+async def purge(
+    ref: MemoryRef,
+    context: WriteContext,
+    query: Annotated[Fields, Depends(query_of(PurgeRequest, without=["ids", "filter", "dry_run", "group", "reason"]))],
+    match: IfMatch = "",
+) -> Response:
     """Destroy a memory in the trash, with every version and every trace of its text."""
     await require_version(context, ref, match)
-    return _single_response(await context.call(PurgeRequest(ids=(ref,))))
+    return _single_response(await context.call(PurgeRequest.of(ids=[ref], **query)))
 
 
 async def _list(context: RequestContext, filter: Filter, *, limit: int, after: str) -> MemoryList:
