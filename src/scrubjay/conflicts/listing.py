@@ -9,7 +9,13 @@ from itertools import islice
 from scrubjay.conflicts.repository import counterpart, is_decided
 from scrubjay.conflicts.strategies import suggest_strategy
 from scrubjay.detection.describe import MemoryStatement, describe
-from scrubjay.detection.statement import find_statements, load_current, needs_decision
+from scrubjay.detection.statement import (
+    DisputedStatement,
+    are_branches,
+    find_statements,
+    load_current,
+    needs_decision,
+)
 from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
@@ -20,6 +26,7 @@ from scrubjay.model.conflict import (
     ConflictDetails,
     ConflictRecord,
     ConflictStatus,
+    ConflictType,
     parse_conflict,
 )
 from scrubjay.model.document import Document
@@ -53,7 +60,7 @@ async def conflicts(
     if by_id := await _find_by_id(require_text(ref, field="id"), space=space, store=store):
         # While it is being settled it is in both collections.
         matching = [conflict for conflict in by_id if conflict.status in statuses]
-        return (await describe_conflicts(matching, now=now, space=space, store=store))[:1]
+        return (await describe_conflicts(matching, now=now, space=space, store=store, ended=status == _ALL))[:1]
     collections = [PENDING_COLLECTION] if ConflictStatus.PENDING in statuses else []
     collections += [SETTLED_COLLECTION] if statuses - {ConflictStatus.PENDING} else []
     if ref:
@@ -65,18 +72,19 @@ async def conflicts(
     async for page in pages:
         rest = iter([conflict for conflict in page if conflict.status in statuses])
         while len(details) < limit and (batch := list(islice(rest, max(limit - len(details), _MIN_DESCRIBED)))):
-            details += await describe_conflicts(batch, now=now, space=space, store=store)
+            details += await describe_conflicts(batch, now=now, space=space, store=store, ended=status == _ALL)
         if len(details) >= limit:
             break
     return tuple(details[:limit])
 
 
 async def describe_conflicts(
-    conflicts: Sequence[ConflictRecord], *, now: datetime, space: str, store: RecordStore
+    conflicts: Sequence[ConflictRecord], *, now: datetime, space: str, store: RecordStore, ended: bool = False
 ) -> tuple[ConflictDetails, ...]:
     """Describe conflicts in the words of both sides; leave out those that are obsolete or have lost their words.
 
-    Reading changes nothing: `delete_obsolete` deletes them.
+    `ended`: also pending duplicates of which a side was superseded. Reading changes nothing: `delete_obsolete` deletes
+    them.
     """
     ids = dict.fromkeys(memory_id for conflict in conflicts for memory_id in (conflict.memory, conflict.other))
     current = await load_current(ids, space=space, store=store)
@@ -88,7 +96,7 @@ async def describe_conflicts(
     details = [
         await _describe_settled(conflict, former, store=store)
         if _is_settled(conflict)
-        else await _describe_pending(conflict, current, now=now, store=store)
+        else await _describe_pending(conflict, current, now=now, store=store, ended=ended)
         for conflict in conflicts
     ]
     return tuple(described for described in details if described is not None)
@@ -173,13 +181,18 @@ def _in_order(documents: Iterable[Document]) -> list[ConflictRecord]:
 
 
 async def _describe_pending(
-    conflict: ConflictRecord, memories: Mapping[str, Memory], *, now: datetime, store: RecordStore
+    conflict: ConflictRecord, memories: Mapping[str, Memory], *, now: datetime, store: RecordStore, ended: bool
 ) -> ConflictDetails | None:
     """Describe a pending conflict; None if there is nothing to decide."""
     statements = await offload(_size(conflict, memories), find_statements, conflict, memories)
     # A memory that is in the trash, superseded or merged may return, and the conflict with it.
-    if statements is None or not needs_decision(*statements, now=now):
+    if statements is None:
         return None
+    if not needs_decision(*statements, now=now):
+        # What repeats a superseded statement may be out of date too.
+        is_shown = ended and conflict.type is ConflictType.DUPLICATE and _is_superseded(statements, now)
+        if not is_shown:
+            return None
     settled = await counterpart(conflict, documents=store)
     if settled is not None and is_decided(conflict, settled):
         return None
@@ -191,7 +204,15 @@ async def _describe_pending(
         for statement, key in zip(statements, (conflict.statement, conflict.against), strict=True)
         if statement.sentence
     }
-    return await offload(memory.characters + other.characters, describe, pending, memory, other, statements=table)
+    size = memory.characters + other.characters
+    details = await offload(size, describe, pending, memory, other, statements=table)
+    if details is None:
+        return None
+    first, second = [
+        replace(side, valid_until=statement.valid_until)
+        for side, statement in zip((details.memory, details.other), statements, strict=True)
+    ]
+    return replace(details, memory=first, other=second)
 
 
 async def _describe_settled(
@@ -222,6 +243,17 @@ async def _before(memory: Memory, run: str, *, store: RecordStore) -> Memory:
     if not changed or changed[-1] + 1 >= len(versions):
         return memory
     return versions[changed[-1] + 1].memory
+
+
+def _is_superseded(statements: Sequence[DisputedStatement], now: datetime) -> bool:
+    """Check that both memories are live and different, so that only a superseded side leaves nothing to decide."""
+    first, second = statements
+    is_pair = first.memory.id != second.memory.id and not are_branches(first, second)
+    return (
+        is_pair
+        and all(statement.memory.state is State.LIVE for statement in statements)
+        and any(statement.valid_until is not None and statement.valid_until <= now for statement in statements)
+    )
 
 
 def _size(conflict: ConflictRecord, memories: Mapping[str, Memory]) -> int:

@@ -13,25 +13,28 @@ from scrubjay.conflicts.strategies import (
     ResolutionPlan,
     apply_strategy,
     choose_strategy,
+    superseded_at,
 )
 from scrubjay.detection.advice import Advice
 from scrubjay.detection.statement import (
     DisputedStatement,
     are_branches,
+    find_statement,
     find_statements,
     load_current,
     needs_decision,
     newer_and_older,
+    supersede_statement,
 )
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import branch_document, branch_id
-from scrubjay.lookup.references import resolve
+from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.branch import require_branch_name
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_remark, require_text
 from scrubjay.model.conflict import ConflictRecord, Resolved, Strategy
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Memory
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.text.screening.secrets import redact, require_no_secret
 from scrubjay.workers import offload
@@ -126,6 +129,8 @@ async def _settle(conflict: ConflictRecord, request: _ResolveRequest, *, context
     case = await _case(conflict, request, newer=newer, older=older, context=context)
     size = newer.memory.characters + older.memory.characters
     plan = await offload(size, apply_strategy, choice.strategy, case)
+    if choice.strategy is Strategy.SUPERSEDE and not are_branches(newer, older):
+        plan = replace(plan, changed=(*plan.changed, *await _end_siblings(case, context=context)))
     # One of the two always gets a version: the log shows the decision, two callers who decide at once collide, and
     # `undo` finds it.
     anchor = newer.memory if newer.memory.id == conflict.memory else older.memory
@@ -200,6 +205,24 @@ async def _case(
     return replace(case, former=(await store.get(space, [record_id])).get(record_id))
 
 
+async def _end_siblings(case: ConflictCase, *, context: WriteContext) -> list[Memory]:
+    """Return the other records of the text whose statement ends: they say the same under other entities."""
+    older, conflict, store = case.older, case.conflict, context.store
+    if not older.memory.group:
+        return []
+    members = await store.members(conflict.space, older.memory.group)
+    sides = (older.memory.id, case.newer.memory.id)
+    siblings = await TolerantReader(store, space=conflict.space).get([id_ for id_ in members if id_ not in sides])
+    key = conflict.statement if older.memory.id == conflict.memory else conflict.against
+    ended: list[Memory] = []
+    for sibling in siblings:
+        same = find_statement(sibling, key) if key or sibling.content == older.memory.content else None
+        if same is not None and same.holds(case.at):
+            memory = supersede_statement(same, until=superseded_at(case))
+            ended.append(replace(memory, resolution="superseded"))
+    return ended
+
+
 async def _commit(
     case: ConflictCase, plan: ResolutionPlan, request: _ResolveRequest, *, choice: Advice, context: WriteContext
 ) -> Resolved:
@@ -248,7 +271,7 @@ async def _writes(
     bases = {side.memory.id: side.memory.version for side in (case.newer, case.older)}
     writes: list[Write] = []
     for memory in plan.changed:
-        base = bases[memory.id]
+        base = bases.get(memory.id, memory.version)
         changed = replace(memory, version=base + 1, updated_at=max(case.at, memory.updated_at))
         passages = await slice_memory(changed)
         writes.append(Write(memory=changed, base=base, action=Action.RESOLVED, passages=passages, message=message))

@@ -189,15 +189,18 @@ def _supersede(case: ConflictCase) -> ResolutionPlan:
 
     Where the caller keeps the statement that was made first, the later one ends now.
     """
-    is_later = case.newer.date >= case.older.date
-    # A statement with a date in the future takes effect now.
-    ended = supersede_statement(case.older, until=min(case.newer.date, case.at) if is_later else case.at)
+    ended = supersede_statement(case.older, until=superseded_at(case))
     return ResolutionPlan(
         action="superseded",
         remaining=case.newer.memory.id,
         changed=(replace(ended, resolution="superseded"),),
         warnings=_trust_warnings(case, "replaced"),
     )
+
+
+def superseded_at(case: ConflictCase) -> datetime:
+    """Return the moment until which the older statement holds; a date in the future takes effect now."""
+    return min(case.newer.date, case.at) if case.newer.date >= case.older.date else case.at
 
 
 def _branch(case: ConflictCase) -> ResolutionPlan:

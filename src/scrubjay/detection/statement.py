@@ -82,6 +82,11 @@ class DisputedStatement:
     def _observation(self) -> Observation | None:
         return None if self.observation is None else self.memory.observations[self.observation]
 
+    @property
+    def valid_until(self) -> datetime | None:
+        """When it was superseded; None while it is in force."""
+        return (self._observation.valid_until if self._observation else None) or self.memory.valid_until
+
     def holds(self, now: datetime) -> bool:
         """Check that the memory is live and in force, and the statement is not superseded."""
         if self.memory.state is not State.LIVE or not self.memory.holds(now):

@@ -189,6 +189,8 @@ class ConflictSide:
     session: str = ""
     # Whose word it is; empty for the user's. See `labels`.
     mark: str = ""
+    # When it stopped to hold; there is nothing to decide about such a side.
+    valid_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

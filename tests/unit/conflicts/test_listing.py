@@ -126,6 +126,24 @@ async def test_a_merged_duplicate_is_still_listed(harness: Harness) -> None:
     assert (details.memory.statement, details.other.statement) == ("is fond of tea", "likes tea")
 
 
+async def test_a_duplicate_of_a_superseded_statement_is_among_all(harness: Harness) -> None:
+    first, *_ = await three(harness)
+    berlin = (await harness.store.get(SPACE, [first.other]))[first.other]
+    again = fact("Ann's home is Berlin.", at=moment(30), name="again")
+    duplicate = await dispute(
+        harness, again, berlin, type=ConflictType.DUPLICATE, statement=again.content, against=BERLIN, at=LATER
+    )
+    await settle(harness, first, "supersede")
+    assert duplicate.id not in [conflict.id for conflict in await listed(harness)]
+    for ref in ("", duplicate.id):
+        shown = {conflict.id: conflict for conflict in await listed(harness, "all", ref=ref)}[duplicate.id]
+        assert (shown.status, shown.memory.valid_until, shown.other.valid_until) == ("pending", None, moment(60))
+    with pytest.raises(WrongState):
+        await settle(harness, duplicate, "merge")
+    await harness.forget("again")
+    assert duplicate.id not in [conflict.id for conflict in await listed(harness, "all")]
+
+
 async def test_the_trash_hides_a_conflict_and_a_purge_ends_it(harness: Harness) -> None:
     first, _, third = await three(harness)
     await harness.forget("Berlin")

@@ -210,6 +210,23 @@ async def test_a_duplicate_within_one_memory_is_removed(harness: Harness) -> Non
     assert len((await harness.store.versions(SPACE, memory.id, limit=9))[-1].memory.observations) == 2
 
 
+async def test_all_filedof_a_text_are_superseded_together_and_undone_together(harness: Harness) -> None:
+    filed = [
+        replace(fact("Ann lives in Berlin.", name=name), group="g", entity=name) for name in ("ann", "berlin", "home")
+    ]
+    edited = replace(filed[2], content="Ann lives nowhere.")
+    await harness.store.commit(a_commit(*filed[:2], edited))
+    newer = fact("Ann lives in Paris.", at=LATER)
+    conflict = await dispute(harness, newer, filed[0], statement=newer.content, against=filed[0].content)
+    done = await settle(harness, conflict, "supersede")
+    assert set(done.changed) == {newer.id, filed[0].id, filed[1].id}
+    records = await harness.store.get(SPACE, [memory.id for memory in filed])
+    assert [record.valid_until for record in records.values()] == [LATER, LATER, None]
+    assert await take_back(harness, done.run) == ()
+    records = await harness.store.get(SPACE, [memory.id for memory in filed])
+    assert [record.valid_until for record in records.values()] == [None] * 3
+
+
 async def test_a_superseded_sentence_becomes_a_former_observation(harness: Harness) -> None:
     older = fact(f"Ann is a judge. {BERLIN}\n\n- a dog\n- a cat")
     newer = fact(PARIS, at=moment(60))
