@@ -115,15 +115,18 @@ def test_a_secret_in_the_format_of_a_service_is_redacted(name: str) -> None:
 
 
 async def test_no_secret_reaches_the_store(tmp_path: Path) -> None:
-    """No part of a secret is in any file of the data folder after it was given to `remember`."""
+    """No part of a secret is in any file of the data folder after it was given to `remember`, or was in a question."""
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
         memory = MemoryClient.over(engine, Caller())
         for frame, secret in FORMATS.values():
             stored = await memory.remember(frame.replace("{}", secret))
             content = (await memory.read(stored.id)).memories[0].content
             assert longest_common(content, secret) < 6
-    content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert not [name for name, (_, secret) in FORMATS.items() if len(secret) > 12 and secret.encode() in content]
+            await memory.recall(frame.replace("{}", secret))
+        assert (await memory.usage()).recalls == len(FORMATS)
+    content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).lower()
+    leaked = [name for name, (_, secret) in FORMATS.items() if len(secret) > 12 and secret.lower().encode() in content]
+    assert not leaked
 
 
 @pytest.mark.parametrize("key", [GITHUB, AWS], ids=["github", "aws"])

@@ -11,6 +11,8 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import facet
+from scrubjay.model.requests import RememberRequest
+from scrubjay.model.results import Remembered
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagReason
 from scrubjay.ports import Embedder, RecordStore
@@ -18,12 +20,12 @@ from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS
 from scrubjay.text.names import names_in
 from scrubjay.text.tags.matching import TagMatch, TagRelation, TagVocabulary, best_match, relate_tags
 from scrubjay.text.tags.spelling import is_foldable, normalize_tag, tag_key
-from scrubjay.text.tags.suggest import TagPhrase, find_phrases, is_common, is_name
+from scrubjay.text.tags.suggest import TagPhrase, find_phrases, is_common, is_name, remark_few_tags
 from scrubjay.text.tags.synonyms import Synonyms
 from scrubjay.text.tokens import running_terms_of
 from scrubjay.workers import offload
 
-__all__ = ["SpaceTags", "normalise_tags", "preview_tags", "tag_cosines"]
+__all__ = ["SpaceTags", "normalise_tags", "preview_tags", "tag_cosines", "warn_few_tags"]
 
 _OFF = "off"
 _CANDIDATES = 8
@@ -245,6 +247,16 @@ async def preview_tags(draft: Draft, *, rules: Rules, tags: SpaceTags) -> TagPre
     suggested = await tags.suggest(draft, after, most=room) if room > 0 else dict[str, str]()
     reasons += [TagReason(tag=tag, becomes=(tag,), why=why) for tag, why in suggested.items()]
     return TagPreview(before=draft.tags, after=after, suggested=tuple(suggested), why=tuple(reasons))
+
+
+def warn_few_tags(done: Remembered, request: RememberRequest, *, rules: Rules) -> Remembered:
+    """Return the answer to a write with a warning if it gave fewer tags than a memory of the space should have."""
+    if rules.tags == _OFF or done.action not in ("created", "merged"):
+        return done
+    remark = remark_few_tags(
+        done.tags, provided=len(request.tags), least=rules.least_tags, text=request.text, title=request.title
+    )  # fmt: skip
+    return replace(done, warnings=(*done.warnings, remark)) if remark else done
 
 
 async def tag_cosines(tag: str, others: Sequence[str], *, embedder: Embedder) -> dict[str, float] | None:

@@ -21,6 +21,7 @@ from scrubjay.model.requests import (
     RememberRequest,
     RestoreRequest,
     ReviseRequest,
+    RulesRequest,
 )
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, RememberedMany, Written
 from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, RequestContext, WriteContext
@@ -46,6 +47,7 @@ from scrubjay.surfaces.rest.route import (
     version_from,
 )
 from scrubjay.surfaces.rest.schemas import response_schema
+from scrubjay.writing.tags import warn_few_tags
 
 routes = router("memories")
 
@@ -125,7 +127,8 @@ async def smart_write(
     request = RememberRequest.of(idempotency_key=key, **body)
     if not request.text.strip():
         raise InvalidInput("there is nothing to remember: the text is empty", field="text")
-    return _remember_response(await context.call(request), context, dry_run=request.dry_run)
+    done = warn_few_tags(await context.call(request), request, rules=await context.call(RulesRequest()))
+    return _remember_response(done, context, dry_run=request.dry_run)
 
 
 @routes.post(

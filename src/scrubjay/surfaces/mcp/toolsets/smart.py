@@ -1,7 +1,6 @@
 """`smart`: memories with title, content, type and tags; it decides whether a memory is new or continues another."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType, DuplicateGroup
@@ -35,7 +34,7 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
     input_schema,
     output_schema,
 )
-from scrubjay.text.tags.suggest import remark_few_tags
+from scrubjay.writing.tags import warn_few_tags
 from scrubjay.writing.validate import INTENTS
 
 _DUPLICATES = 10
@@ -58,13 +57,7 @@ async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> To
     values = {"project": context.project, **arguments_for(RememberRequest, arguments, _NAMES)}
     request = RememberRequest.of(**values, source=AGENT_SOURCE)
     done = await context.memory.call(request)
-    if done.action in ("created", "merged"):
-        rules = await context.memory.rules()
-        remark = remark_few_tags(
-            done.tags, provided=len(request.tags), least=rules.least_tags if rules.tags != "off" else 0,
-            text=request.text, title=request.title,
-        )  # fmt: skip
-        done = replace(done, warnings=(*done.warnings, *([remark] if remark else [])))
+    done = warn_few_tags(done, request, rules=await context.memory.rules())
     return render_remembered(done, tags=request.tags, dry_run=request.dry_run)
 
 
