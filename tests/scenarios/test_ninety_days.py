@@ -1,5 +1,6 @@
 """Ninety days in the life of a memory, with simulated time: what is written, read, moved and taken back adds up."""
 
+import math
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -109,3 +110,27 @@ async def _check(memory: CuratedMemory, expected: dict[str, Expected], *, writes
     first = next(iter(expected))
     read = await memory.engine.read(ReadRequest(ids=(first,), version=1), who=OWNER)
     assert [(item.content, item.tier) for item in read.memories] == [(expected[first].text, Tier.WORKING)]
+    await _check_relevance_and_prune(memory, expected)
+
+
+async def _check_relevance_and_prune(memory: CuratedMemory, expected: dict[str, Expected]) -> None:
+    """Check that what was not used is less relevant, goes to the trash by rule, and comes back by an undo."""
+    now = memory.clock.now()
+    unread = next(memory_id for memory_id, item in expected.items() if not item.reads)
+    shown = (await memory.engine.read(ReadRequest(ids=(unread,)), who=OWNER)).memories[0].relevance
+    assert shown == pytest.approx(math.exp(-0.01 * ((now - expected[unread].written) / DAY)), abs=0.01)
+    await memory.engine.set_rules(SetRulesRequest(prune_days=45), who=OWNER)
+    # What was taken back is left alone by every job.
+    last_use = {
+        memory_id: max([item.written, *item.reads]) for memory_id, item in expected.items() if not item.is_taken_back
+    }
+    unused = {memory_id for memory_id, used in last_use.items() if now - used > 45 * DAY}
+    planned = await memory.curate("prune", dry_run=True)
+    report = await memory.curate("prune")
+    assert {change.ids[0] for change in report.changes} == {change.ids[0] for change in planned.changes} == unused
+    after = await memory.store.get("default", [*expected])
+    assert {memory_id for memory_id, item in after.items() if item.state is State.TRASHED} == unused
+    assert (await memory.curate("prune")).planned == 0
+    assert {written.id for written in (await memory.undo(report.run)).done} == unused
+    after = await memory.store.get("default", [*expected])
+    assert {item.state for item in after.values()} == {State.LIVE}

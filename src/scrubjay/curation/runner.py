@@ -26,8 +26,8 @@ from scrubjay.ports import Llm, Progress, RecordStore
 
 _log = logging.getLogger(__name__)
 # Users' requests go first, for at most so many waits of so many seconds at each step.
-_WAITS = 40
-_WAIT_SECONDS = 0.005
+_WAITS = 200
+_WAIT_SECONDS = 0.001
 # How often it looks for new spaces.
 _SCHEDULE_EVERY = timedelta(hours=1)
 _MAX_DUE = 50
