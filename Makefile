@@ -40,7 +40,7 @@ NOTES ?= 2000
 CURATION_SIZES ?= 4000 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation docs lock lock-interop clean
+.PHONY: help run tour test test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -54,6 +54,10 @@ tour: $(DONE)/core ## take the README's tour on a fresh store
 
 test: $(DONE)/test ## run all tests
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=15 --durations-min=1 $(ARGS)
+
+# PyTorch lies in a folder of its own: the product and its other tests never see it.
+test-training: $(DONE)/training ## try every step of training/ at tiny size, on the CPU build of PyTorch
+	PYTHONPATH=$(VENV)/training $(BIN)/python -m pytest --quiet --numprocesses=0 training/tests $(ARGS)
 
 coverage: $(DONE)/test ## hold the branch coverage of every room to its floor (ARGS=--write raises the floors)
 	@mkdir -p build
@@ -141,7 +145,7 @@ lock-interop: ## resolve interop/package.json into interop/package-lock.json
 
 clean: ## remove all that the other targets made, .venv included
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
-	find src tests scripts benchmarks interop -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests scripts benchmarks interop training -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---- installation ----------------------------------------------------------------------------------
 
@@ -161,6 +165,12 @@ $(DONE)/test: $(DONE)/core requirements/test.txt requirements/mcp1.txt requireme
 	$(INSTALL) -r requirements/vocabulary.txt -r requirements/llm.txt
 	rm -rf $(VENV)/mcp1
 	$(INSTALL) --target $(VENV)/mcp1 -r requirements/mcp1.txt
+	@touch $@
+
+# pip must find the CPU build (PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL). What it needs else is among the tests' packages.
+$(DONE)/training: $(DONE)/test requirements/training.txt
+	rm -rf $(VENV)/training
+	$(INSTALL) --target $(VENV)/training -r requirements/training.txt
 	@touch $@
 
 # The types of what `make interop` uses are checked too.

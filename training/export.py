@@ -1,0 +1,174 @@
+"""Writes the encoder as a fused ONNX graph with int8 arithmetic: `python -m training.export --model W --out FOLDER`.
+
+The graph is written by hand: attention, bias and GELU, sum and normalisation are one operator each, products take int8
+weights (a scale for each column) and activations that are rounded when it runs.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from training.corpus import MAX_TOKENS
+from training.model import HEAD_WIDTH, Weights, average, load_weights
+
+_OPSET, _IR = 17, 8
+_EPSILON = 1e-12
+# Of 8 bits of a weight. With 7, no sum of two products can overflow the 16 bits that x86 without VNNI adds them in.
+_LEVELS = {8: 127, 7: 63}
+_VOCABULARY = Path("src/scrubjay/embedding/data/vocab.txt")
+
+
+class GraphBuilder:
+    """Collects the nodes and the constants of a graph."""
+
+    def __init__(self, *, bits: int) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._levels = _LEVELS[bits]
+
+    def add(self, operator: str, inputs: list[str], outputs: list[str], *, domain: str = "", **attributes: Any) -> str:
+        """Add a node and return its first output."""
+        self.nodes.append(helper.make_node(operator, inputs, outputs, name=outputs[0], domain=domain, **attributes))
+        return outputs[0]
+
+    def fused(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        """Add one of the operators that onnxruntime fuses."""
+        return self.add(operator, inputs, [output], domain="com.microsoft", **attributes)
+
+    def constant(self, name: str, values: NDArray[Any]) -> str:
+        """Add a constant and return its name."""
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def columns(self, name: str, matrix: NDArray[np.float32]) -> tuple[str, str, str]:
+        """Add a matrix as int8 with a scale for each column; returns the names of matrix, scales and zero points."""
+        scale = np.maximum(np.abs(matrix).max(axis=0), 1e-8).astype(np.float32) / self._levels
+        rounded = np.clip(np.round(matrix / scale), -self._levels, self._levels).astype(np.int8)
+        return (
+            self.constant(f"{name}_quantized", rounded),
+            self.constant(f"{name}_scale", scale),
+            self.constant(f"{name}_zero_point", np.zeros(len(scale), dtype=np.int8)),
+        )
+
+    def product(self, name: str, values: str, matrix: NDArray[np.float32]) -> str:
+        """Add the product of activations, rounded when it runs, and a matrix of int8."""
+        weight, scale, zero = self.columns(name, matrix)
+        return self.fused("DynamicQuantizeMatMul", [values, weight, scale, zero], f"{name}_product")
+
+
+def build(weights: Weights, *, bits: int = 8) -> Any:
+    """Return the model in ONNX."""
+    arrays = {name: value.float().numpy() for name, value in weights.items()}
+    graph = GraphBuilder(bits=bits)
+    values = _embeddings(graph, arrays)
+    layers = 1 + max(int(name.split(".")[1]) for name in arrays if name.startswith("layers."))
+    for layer in range(layers):
+        last = "last_hidden_state" if layer == layers - 1 else f"layer{layer}"
+        values = _layer(graph, arrays, layer, values, output=last)
+    width = arrays["norm.weight"].shape[0]
+    ids = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
+        for name in ("input_ids", "attention_mask")
+    ]
+    hidden = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["texts", "tokens", width])
+    opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)]
+    body = helper.make_graph(graph.nodes, "encoder", ids, [hidden], graph.constants)
+    return helper.make_model(body, opset_imports=opsets, producer_name="scrubjay", ir_version=_IR)
+
+
+def _embeddings(graph: GraphBuilder, arrays: Mapping[str, NDArray[np.float32]]) -> str:
+    """Sum the vectors of words and places; a word's vector is int8 with a scale of its own."""
+    words = arrays["word.weight"]
+    scale = np.maximum(np.abs(words).max(axis=1, keepdims=True), 1e-8) / 127
+    graph.constant("words", np.round(words / scale).astype(np.int8))
+    graph.constant("word_scales", scale.astype(np.float32))
+    # All texts have kind 0.
+    graph.constant("places", arrays["position.weight"] + arrays["kind.weight"][0])
+    graph.constant("zero", np.zeros(1, dtype=np.int64))
+    graph.add("Cast", ["attention_mask"], ["mask"], to=TensorProto.INT32)
+    graph.add("Shape", ["input_ids"], ["length"], start=1, end=2)
+    graph.add("Slice", ["places", "zero", "length", "zero"], ["place"])
+    graph.add("Gather", ["words", "input_ids"], ["word_int8"])
+    graph.add("Cast", ["word_int8"], ["word_float"], to=TensorProto.FLOAT)
+    graph.add("Gather", ["word_scales", "input_ids"], ["word_scale"])
+    graph.add("Mul", ["word_float", "word_scale"], ["word"])
+    graph.add("Add", ["word", "place"], ["sum"])
+    names = [graph.constant(f"norm.{part}", arrays[f"norm.{part}"]) for part in ("weight", "bias")]
+    return graph.add("LayerNormalization", ["sum", *names], ["embedded"], axis=-1, epsilon=_EPSILON)
+
+
+def _layer(
+    graph: GraphBuilder, arrays: Mapping[str, NDArray[np.float32]], number: int, values: str, *, output: str
+) -> str:
+    name = f"layers.{number}."
+
+    def constant(part: str) -> str:
+        return graph.constant(name + part, arrays[name + part])
+
+    def norm(which: str, new: str, old: str, bias: str, result: str) -> str:
+        parts = [constant(f"{which}.weight"), constant(f"{which}.bias"), constant(bias)]
+        return graph.fused("SkipLayerNormalization", [new, old, *parts], result, epsilon=_EPSILON)
+
+    seen = _attention(graph, name, arrays, values, bias=constant("qkv.bias"))
+    mixed = graph.product(f"{name}out", seen, arrays[f"{name}out.weight"].T)
+    middle = norm("norm1", mixed, values, "out.bias", f"{name}middle")
+    wide = graph.product(f"{name}up", middle, arrays[f"{name}up.weight"].T)
+    active = graph.fused("BiasGelu", [wide, constant("up.bias")], f"{name}active")
+    narrow = graph.product(f"{name}down", active, arrays[f"{name}down.weight"].T)
+    return norm("norm2", narrow, middle, "down.bias", output)
+
+
+def _attention(
+    graph: GraphBuilder, name: str, arrays: Mapping[str, NDArray[np.float32]], values: str, *, bias: str
+) -> str:
+    matrix = arrays[f"{name}qkv.weight"].T
+    weight, scale, zero = graph.columns(f"{name}qkv", matrix)
+    rounded = [f"{name}input{part}" for part in ("_quantized", "_scale", "_zero_point")]
+    graph.add("DynamicQuantizeLinear", [values], rounded)
+    inputs = [rounded[0], weight, bias, rounded[1], scale, "mask", rounded[2], zero]
+    heads = matrix.shape[0] // HEAD_WIDTH
+    return graph.fused("QAttention", inputs, f"{name}seen", num_heads=heads, unidirectional=0)
+
+
+def write(
+    weights: Weights, folder: Path, profile: Mapping[str, Any], *, bits: int = 8, vocabulary: Path = _VOCABULARY
+) -> str:
+    """Write a folder that the product reads, and return the digest of the model."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = build(weights, bits=bits).SerializeToString()
+    (folder / "model.onnx").write_bytes(data)
+    (folder / "profile.json").write_text(json.dumps(dict(profile)) + "\n", encoding="utf-8")
+    shutil.copyfile(vocabulary, folder / "vocab.txt")
+    return hashlib.sha256(data).hexdigest()
+
+
+def main() -> None:
+    """Average and export with the options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--model", nargs="+", required=True, metavar="FILE[=SHARE]", help="weights; several are averaged"
+    )
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--bits", type=int, choices=sorted(_LEVELS), default=8)
+    parser.add_argument("--weight", type=float, default=12.0, help="of one unit of cosine beside the words")
+    parser.add_argument("--same", type=float, help="the similarity above which texts say the same")
+    parser.add_argument("--related", type=float, help="the cosine above which statements belong together")
+    options = parser.parse_args()
+    shares = {Path(name): float(share or 1) for name, _, share in (each.partition("=") for each in options.model)}
+    weights = average(shares) if len(shares) > 1 else load_weights(next(iter(shares)))
+    found = {"same": options.same, "related": options.related}
+    profile = {"pooling": "mean", "weight": options.weight, "longest": MAX_TOKENS}
+    profile |= {name: value for name, value in found.items() if value is not None}
+    print(write(weights, options.out, profile, bits=options.bits))
+
+
+if __name__ == "__main__":
+    main()
