@@ -40,7 +40,7 @@ NOTES ?= 2000
 CURATION_SIZES ?= 4000 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation docs lock lock-interop clean
+.PHONY: help run tour test test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -119,6 +119,9 @@ bench-notes: $(DONE)/test ## measure import, files and following of notes (NOTES
 
 bench-curation: $(DONE)/test ## measure curation and re-embedding beside users (CURATION_SIZES, LOCOMO=locomo10.json)
 	@$(BIN)/python -m benchmarks.curation --memories $(CURATION_SIZES) $(if $(LOCOMO),--locomo $(LOCOMO)) $(ARGS)
+
+bench-code: $(DONE)/test ## measure programs: their overhead, searches inside one, memory (ARGS="--calls 1000")
+	@$(BIN)/python -m benchmarks.code $(ARGS)
 
 docs: $(DONE)/core ## write docs/reference, the clients' methods, the REST examples and SECURITY.md's promises from the code
 	$(BIN)/python -m scripts.client

@@ -33,7 +33,7 @@ async def weigh_agents(running: Daemon, questions: Sequence[str], *, agents: int
     """Return the MB with many agents over MCP, each after listing the tools and one question."""
     async with AsyncExitStack() as stack:
         for number in range(agents):
-            agent = await stack.enter_async_context(_agent(running.settings))
+            agent = await stack.enter_async_context(open_agent(running.settings))
             await agent.request("tools/list", {})
             arguments = {"query": questions[number % len(questions)]}
             await agent.request("tools/call", {"name": "recall", "arguments": arguments})
@@ -66,11 +66,13 @@ class Agent:
 
 
 @asynccontextmanager
-async def _agent(settings: Settings) -> AsyncGenerator[Agent]:
+async def open_agent(settings: Settings, *, tools: str = "") -> AsyncGenerator[Agent]:
+    """Connect an agent over MCP, with the tools of these toolsets."""
     reader, writer = await asyncio.open_unix_connection(str(socket_file(settings.data)))
     try:
         lines = LineReader(reader)
-        writer.write(encode_frame(hello("mcp", space=settings.space)))
+        toolsets = {"tools": tools} if tools else {}
+        writer.write(encode_frame(hello("mcp", space=settings.space, **toolsets)))
         await asyncio.wait_for(lines.line(), _ANSWERING)
         agent = Agent(lines, writer)
         who = {"name": "benchmark", "version": "1"}

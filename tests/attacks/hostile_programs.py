@@ -54,6 +54,7 @@ CONTAINED: dict[str, tuple[str, str]] = {
     "dots alone": ("write_file('..', 'x')", "is no name of a file"),
     "NUL in a name": ("write_file('a\\0.txt', 'x')", "is no name of a file"),
     "another's result": (f"load_result('result-{FOREIGN}')", "there is no stored result"),
+    "no handle": ("load_result(5)", "handle must be a text"),
     "document key": ("read_file('index')", "there is no file"),
     # Too much.
     "endless loop": ("while True:\n  pass", "time limit exceeded"),

@@ -116,13 +116,13 @@ class Functions:
         return tuple(self._verbs)
 
     async def _carry_out(self, verb: Verb, request: Request[object]) -> object:
+        if verb.reads:
+            return await self._call(request, who=self._who)
+        # A write that has begun is completed, as it is for every other caller.
         work = asyncio.ensure_future(self._call(request, who=self._who))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            # A write that has begun is completed, as it is for every other caller.
-            if verb.reads:
-                work.cancel()
             await asyncio.wait({work})
             raise
 

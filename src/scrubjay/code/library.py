@@ -175,7 +175,7 @@ class Library:
             # The prelude has its counterpart, which makes a function of the source.
             _Function(signature="_load_skill(name)", verb="", call=self._load_skill, about=""),
             _Function(
-                signature="load_result(handle)", verb="", call=self._workspace.result,
+                signature="load_result(handle)", verb="", call=self._load_result,
                 about="Return a stored result whole.",
             ),
             _Function(
@@ -222,6 +222,9 @@ class Library:
         source = str(skill["source"])
         uses: list[Json] = [*sorted({*_WORD.findall(source)} & self.names)]
         return {"name": skill["name"], "source": source, "uses": uses}
+
+    async def _load_result(self, handle: Json) -> Json:
+        return await self._workspace.result(_text(handle, "handle"))
 
     async def _list_functions(self) -> Json:
         return [

@@ -432,17 +432,18 @@ class Engine(EngineBase):
 
     async def search_nodes(self, request: requests.SearchNodesRequest, *, who: Caller) -> dict[str, Json]:
         """Find entities by name, type and meaning; pinned ones come first."""
-        semantic = Recalled(hits=())
-        if request.query.strip():
+
+        async def recall() -> Recalled:
             question = requests.RecallRequest(
                 query=request.query, limit=min(request.limit, _MAX_SEMANTIC_NODES), max_tokens=_NO_TOKEN_LIMIT,
                 detail="full",
             )  # fmt: skip
-            semantic = await recalling.recall(
+            return await recalling.recall(
                 question, spaces=(who.space,), now=self.clock.now(), context=self._recall_context
             )  # fmt: skip
+
         nodes = await search.search_nodes(
-            request.query, limit=request.limit, recalled=semantic, now=self.clock.now(), space=who.space,
+            request.query, limit=request.limit, recall=recall, now=self.clock.now(), space=who.space,
             store=self._store, text_caches=self.text_caches,
         )  # fmt: skip
         hits = [(who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"])]

@@ -3,7 +3,7 @@
 import re
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
 
@@ -55,13 +55,15 @@ async def search_nodes(
     query: str,
     *,
     limit: int,
-    recalled: Recalled,
+    recall: Callable[[], Awaitable[Recalled]],
     now: datetime,
     space: str,
     store: RecordStore,
     text_caches: TextCaches,
 ) -> dict[str, Json]:
-    """Return entities by name and type, then those that a recall has found by meaning; pinned entities come first.
+    """Return entities by name and type, then those that a recall finds by meaning; pinned entities come first.
+
+    What is named exactly is not searched by meaning as well.
 
     The first `always_included` results are pinned and come on top of the limit. Without a query, return all entities,
     the most often read first. What was given less relevance comes later, and never before what has updated it.
@@ -72,13 +74,16 @@ async def search_nodes(
     pinned = [memory for memory in await reader.get(await store.pinned(space)) if memory.state is State.LIVE]
     needed = limit + len(pinned)
     matches: dict[str, Memory] = {}
-    for ids in await _find_by_label(query, limit=needed, space=space, store=store, text_caches=text_caches):
+    labelled = await _find_by_label(query, limit=needed, space=space, store=store, text_caches=text_caches)
+    for ids in labelled:
         if len(matches) < needed:
             newest = nlargest(max(needed, _MAX_ORDERED) if query.strip() else MAX_RESULTS, ids)
             live = [memory for memory in await _read_pages(newest, reader=reader) if memory.state is State.LIVE]
             matches |= {memory.id: memory for memory in sorted(live, key=_order)}
-    floor = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0.0)
-    for hit in recalled.hits if query.strip() else ():
+    is_named = not query.strip() or bool(labelled[0]) or len(matches) >= needed
+    hits = () if is_named else (await recall()).hits
+    floor = _SHARE_OF_BEST * max((hit.score for hit in hits), default=0.0)
+    for hit in hits:
         if hit.memory is not None and not hit.weak and hit.score >= floor:
             matches.setdefault(hit.id, hit.memory)
     ordered = await weightier_first(list(matches.values()), reader=reader, now=now)
@@ -256,9 +261,10 @@ async def _find_by_label(
         return (labels.ids,)
     exact = set[str]().union(*map(labels.find_exact, forms))
     partial = set[str]().union(*map(labels.find_containing, forms)) - exact
-    if len(exact) + len(partial) >= limit or len(forms[-1]) < _MIN_FUZZY_LENGTH:
+    # Who writes a name exactly has made no typo.
+    if exact or len(partial) >= limit or len(forms[-1]) < _MIN_FUZZY_LENGTH:
         return exact, partial
-    return exact, partial, labels.find_similar(forms[-1], excluded=exact | partial, limit=limit)
+    return exact, partial, labels.find_similar(forms[-1], excluded=partial, limit=limit)
 
 
 def _forms(text: str) -> tuple[str, ...]:

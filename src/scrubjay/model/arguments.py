@@ -157,6 +157,7 @@ def result_of(kind: type[Request[object]]) -> object:
     raise TypeError(f"{kind.__name__} does not name its result")
 
 
+@cache
 def label_of(kind: type[ArgumentGroup]) -> str:
     """Return the name of a group of arguments in messages: `merge_branch` for MergeBranchRequest."""
     words = "".join(f"_{char.lower()}" if char.isupper() else char for char in kind.__name__)

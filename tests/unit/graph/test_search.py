@@ -1,6 +1,6 @@
 """`search_nodes` and `get_memory_status`."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,9 +29,16 @@ async def _search(harness: Harness, query: str, *, limit: int = 10, text_caches:
     request = RecallRequest(query=query, limit=max(limit, 1), max_tokens=100_000, detail="full")
     recalled = await harness.recall(request) if query.strip() else Recalled(hits=())
     return await search.search_nodes(
-        query, limit=limit, recalled=recalled, now=harness.clock.now(), space=SPACE, store=harness.store,
+        query, limit=limit, recall=_returning(recalled), now=harness.clock.now(), space=SPACE, store=harness.store,
         text_caches=text_caches or TextCaches(),
     )  # fmt: skip
+
+
+def _returning(recalled: Recalled) -> Callable[[], Awaitable[Recalled]]:
+    async def recall() -> Recalled:
+        return recalled
+
+    return recall
 
 
 async def _find_names(harness: Harness, query: str, *, limit: int = 10) -> list[str]:
@@ -132,7 +139,7 @@ async def test_of_very_many_with_one_type_only_some_are_read(new_store: NewStore
     answer = await search.search_nodes(
         "city",
         limit=5,
-        recalled=Recalled(hits=()),
+        recall=_returning(Recalled(hits=())),
         now=harness.clock.now(),
         space=SPACE,
         store=store,
@@ -151,8 +158,8 @@ async def test_a_space_too_large_for_the_cache_is_read(harness: Harness) -> None
 async def test_the_limit_is_checked(harness: Harness, limit: int) -> None:
     with pytest.raises(InvalidInput):
         await search.search_nodes(
-            "x", limit=limit, recalled=Recalled(hits=()), now=harness.clock.now(), space=SPACE, store=harness.store,
-            text_caches=TextCaches(),
+            "x", limit=limit, recall=_returning(Recalled(hits=())), now=harness.clock.now(), space=SPACE,
+            store=harness.store, text_caches=TextCaches(),
         )  # fmt: skip
 
 

@@ -390,7 +390,8 @@ class SqliteStore:
         return await self._read_rows(query, space, collection, before=before, limit=limit, rows=limit)
 
     async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
-        return await self._read(collections.documents_about, space, collection, ids, limit=limit)
+        rows = max(limit, len(ids))
+        return await self._read_rows(collections.documents_about, space, collection, ids, limit=limit, rows=rows)
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
         def job(connection: apsw.Connection) -> int:

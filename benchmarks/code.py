@@ -1,0 +1,116 @@
+"""Measures programs: `python -m benchmarks.code`. What a call costs beyond its code, and what a loop inside saves."""
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.daemons import Daemon, connected, daemon, settings_for
+from benchmarks.memory_use import open_agent
+from scrubjay.client import MemoryClient
+from scrubjay.code.pool import WorkerPool
+from scrubjay.code.wall import WallPolicy
+from scrubjay.model.code import CodeLimits, CodeResult
+from scrubjay.model.requests import RunCodeRequest
+from scrubjay.settings import Settings
+
+_ENTITIES = 1_000
+_KINDS = ("service", "person", "project", "decision")
+_EMPTY = "result = 1"
+
+
+def main() -> None:
+    """Print each figure with its limit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=1_000, help="searches, and programs for the memory of the daemon")
+    parser.add_argument("--embedder", default="minilm", help="the model that embeds the questions")
+    arguments = parser.parse_args()
+    asyncio.run(_measure(arguments.calls, arguments.embedder))
+
+
+async def _measure(calls: int, embedder: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        settings = settings_for(Path(folder) / "data", embedder=embedder)
+        async with daemon(settings) as running, connected(settings) as memory:
+            await _fill(memory)
+            await _report_start(memory)
+            await _report_call(memory)
+            await _report_searches(settings, memory, calls)
+            await _report_memory(running, memory, calls)
+
+
+async def _fill(memory: MemoryClient) -> None:
+    for start in range(0, _ENTITIES, 100):
+        entities: list[Mapping[str, object]] = [
+            {"name": f"{_KINDS[n % 4]}-{n}", "entityType": _KINDS[n % 4], "observations": [f"number {n} of the list"]}
+            for n in range(start, start + 100)
+        ]
+        await memory.create_entities(entities)  # type: ignore[arg-type]
+
+
+async def _report_start(memory: MemoryClient) -> None:
+    first = time.perf_counter()
+    await _run(memory, _EMPTY)
+    print(f"first program, with the start of the workers   {_ms(first):9.1f} ms")
+    pool = WorkerPool(limits=CodeLimits(), policy=WallPolicy.AUTO)
+    wall = await pool.wall()
+    start = time.perf_counter()
+    await pool.start()
+    print(f"start of the workers alone, behind {wall.wall:<11} {_ms(start):9.1f} ms   (limit 50)")
+    await pool.close()
+
+
+async def _report_call(memory: MemoryClient) -> None:
+    over: list[float] = []
+    for _ in range(200):
+        start = time.perf_counter()
+        answer = await _run(memory, _EMPTY)
+        over.append(_ms(start) - answer.execution_time_ms)
+    print(f"warm call beyond its code, p50                 {statistics.median(over):9.1f} ms   (limit 5)")
+    print(f"warm call beyond its code, p95                 {sorted(over)[int(len(over) * 0.95)]:9.1f} ms")
+
+
+async def _report_searches(settings: Settings, memory: MemoryClient, calls: int) -> None:
+    names = [f"{_KINDS[n % 4]}-{n % _ENTITIES}" for n in range(calls)]
+    async with open_agent(settings, tools="enhanced") as agent:
+        for name in names[:20]:
+            await agent.request("tools/call", {"name": "search_nodes", "arguments": {"query": name, "limit": 10}})
+        start = time.perf_counter()
+        for name in names:
+            await agent.request("tools/call", {"name": "search_nodes", "arguments": {"query": name, "limit": 10}})
+        by_calls = _ms(start)
+    loop = "result = 0\nfor name in names:\n  result += len(search_nodes(name, limit=10))"
+    for label, code in (("a loop", loop), ("search_nodes_many", "result = len(search_nodes_many(names, limit=10))")):
+        start = time.perf_counter()
+        await _run(memory, code, {"names": names})
+        inside = _ms(start)
+        print(f"{calls:,} searches: {label:<18} in one program {inside:9.0f} ms, by MCP {by_calls:.0f} ms: "
+              f"1/{by_calls / inside:.1f}   (limit 1/5)")  # fmt: skip
+
+
+async def _report_memory(running: Daemon, memory: MemoryClient, calls: int) -> None:
+    code = "x = ['word'] * 1000\nresult = [len(search_nodes('person', limit=20)), x[:9]]"
+    for _ in range(100):
+        await _run(memory, code)
+    before = running.resident
+    for _ in range(calls):
+        await _run(memory, code)
+    print(f"memory of the daemon before and after {calls:,} programs: {before:.0f} and {running.resident:.0f} MB")
+
+
+async def _run(memory: MemoryClient, code: str, variables: Mapping[str, object] | None = None) -> CodeResult:
+    answer = await memory.call(RunCodeRequest.of(code=code, context_vars=variables or {}))
+    if not answer.success:
+        raise SystemExit(answer.error)
+    return answer
+
+
+def _ms(start: float) -> float:
+    return (time.perf_counter() - start) * 1000
+
+
+if __name__ == "__main__":
+    main()
