@@ -47,7 +47,8 @@ def _remember(inputs: CallInputs) -> _Params:
 def _recall(inputs: CallInputs) -> _Params:
     variants: dict[int, _Params] = {
         0: {"query": "the jay hid", "around": 2, "explain": True, "filters": {"contains": "jay"}, "max_tokens": 8_000},
-        1: {"query": inputs.label, "detail": "full"},
+        # What is cut would depend on the cost of ids, which are random.
+        1: {"query": inputs.label, "detail": "full", "max_tokens": 8_000},
         2: {"filters": {"tags": [inputs.label], "metadata": {inputs.label: inputs.name}}},
         3: {"query": "the jay hid", "cursor": inputs.cursor},
         4: {"entity": inputs.label},
