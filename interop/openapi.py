@@ -107,6 +107,9 @@ def _fill(server: Served, token: str) -> None:
     taken = _answer(server, "POST", "/api/v1/import", token=token, body=lines["example"], kind=kind)
     if not taken.get("imported"):
         raise Failed(f"the example of an export cannot be imported: {taken}")
+    # Wherever a path has a name, the examples say `draft`.
+    skill = {"name": "draft", "source": "def draft(x: int = 1): return x", "description": "Returns a number"}
+    _answer(server, "POST", "/api/v1/skills", token=token, body=json.dumps(skill))
     for number in range(_NOTES):
         note = {"text": f"Note {number} is about the garden and the house.", "name": f"note-{number}", "intent": "new"}
         _answer(server, "POST", "/api/v1/memories", token=token, body=json.dumps(note), key="" if number else "used")

@@ -53,7 +53,7 @@ class SkillParameter:
         # For Python a boolean is a number.
         if is_wrong or (isinstance(value, bool) and expected in ("int", "float")):
             raise InvalidInput(
-                f"{self.name} must be {_IN_WORDS[expected]}, not {type(value).__name__}", field=f"arguments.{self.name}"
+                f"{self.name} must be {_IN_WORDS[expected]}, not {type(value).__name__}", field="arguments"
             )
 
 
@@ -146,13 +146,13 @@ class Skill:
             if name not in parameters:
                 raise InvalidInput(
                     f"{self.name} has no parameter {name[:100]!r}", hint=f"It is called as {self.signature}",
-                    field=f"arguments.{name[:100]}",
+                    field="arguments",
                 )  # fmt: skip
             parameters[name].check(value)
         for name, parameter in parameters.items():
             if name not in arguments and not parameter.default:
                 raise InvalidInput(
-                    f"{self.name} needs {name}", hint=f"It is called as {self.signature}", field=f"arguments.{name}"
+                    f"{self.name} needs {name}", hint=f"It is called as {self.signature}", field="arguments"
                 )
 
     def with_runs(self, runs: SkillRuns | None) -> Self:

@@ -24,7 +24,7 @@ _METRICS = "/metrics"
 # FastAPI adds these schemas, but the server does not use them.
 _UNUSED_SCHEMAS = frozenset({"HTTPValidationError", "ValidationError"})
 # Routes under these paths name a memory, a job or a conflict, which may not exist.
-_NAMING_PATHS = ("/memories", "{id}", "/undo", "/graph", "/conflicts", "/notes", "/curations")
+_NAMING_PATHS = ("/memories", "{id}", "/undo", "/graph", "/conflicts", "/notes", "/curations", "/code", "/skills")
 _BODY_STATUSES = (400, 408, 413, 415)
 _PROBLEMS = {
     400: "The body is not valid JSON",
