@@ -100,11 +100,11 @@ def add_facts(data: TrainingData, folder: Path) -> None:
 def read_facts(folder: Path, kind: str, *, kept_aside: bool) -> Iterator[dict[str, Any]]:
     """Yield the rows of the project's own data set: those to train on, or those that are kept aside for testing."""
     for row in _rows(folder, kind):
-        if is_kept_aside(row) == kept_aside:
+        if is_held_out(row) == kept_aside:
             yield row
 
 
-def is_kept_aside(row: Mapping[str, Any]) -> bool:
+def is_held_out(row: Mapping[str, Any]) -> bool:
     """Say whether a row of the facts is for testing: a tenth, for ever.
 
     Whole projects are, since the facts of a project occur in several rows; without a project its own text decides.

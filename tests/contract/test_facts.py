@@ -3,7 +3,7 @@
 from collections import Counter
 
 from training import facts
-from training.data import is_kept_aside
+from training.data import is_held_out
 
 _KINDS = ("pairs", "questions", "texts")
 
@@ -25,7 +25,7 @@ def test_every_label_language_and_domain_has_its_share() -> None:
         assert set(languages) == set(facts.LANGUAGES)
         assert 0.6 <= languages["en"] / len(rows) <= 0.75
         assert min(Counter(row["domain"] for row in rows).values()) >= len(rows) / 12
-        assert 0.08 <= sum(map(is_kept_aside, rows)) / len(rows) <= 0.16
+        assert 0.08 <= sum(map(is_held_out, rows)) / len(rows) <= 0.16
     assert min(Counter(row["label"] for row in pairs).values()) >= len(pairs) / 15
     assert 0.08 <= sum(not row["answers"] for row in questions) / len(questions) <= 0.2
 

@@ -11,7 +11,7 @@ import torch
 from training import evaluate, export, mine, static, student, teacher
 from training.batches import BatchPlan, BatchSource
 from training.corpus import Corpus, prepare, tokenizer
-from training.data import FACTS, add_facts, is_kept_aside, read_facts, read_public
+from training.data import FACTS, add_facts, is_held_out, read_facts, read_public
 from training.forms import split_at_person
 from training.model import Encoder, Weights, random_weights
 
@@ -99,7 +99,7 @@ def test_what_is_left_out_or_kept_aside_is_not_trained_on(corpus: Corpus, facts:
     assert "tweetqa" not in corpus.sources
     aside = [*read_facts(facts, "pairs", kept_aside=True), *read_facts(facts, "questions", kept_aside=True)]
     assert 5 <= len(aside) <= 40
-    assert all(is_kept_aside(row) for row in aside)
+    assert all(is_held_out(row) for row in aside)
     trained_questions = {bytes(corpus.questions[row]) for row in range(len(corpus.questions))}
     encode = tokenizer().encode
     asked = [np.array(encode(row["question"])[1:-1], dtype=np.uint16) for row in aside if "question" in row]
