@@ -64,6 +64,7 @@ class Run:
     id: str
     agent: str
     changes: tuple[Change, ...]
+    is_undone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,7 +139,7 @@ class _Undoing:
                 skipped.append(f"{memory_id} was purged")
             elif await _is_unchanged(memory, changes[-1].version, store=self._store):
                 writes[memory_id] = await _restore(memory, base, origin=self._origin, store=self._store)
-            elif await _is_restored(memory, changes[-1], base, store=self._store):
+            elif not self._run.is_undone and await _is_restored(memory, changes[-1], base, store=self._store):
                 restored.append(memory)
             else:
                 skipped.append(f"{memory.name!r} was changed since, to version {memory.version}")

@@ -70,5 +70,7 @@ async def _run(database: Database, space: str, query: str, key: int) -> Run | No
     runs, rows = await database.read(SqlQuery(query, (key,)), SqlQuery(changes_query, (key,)), space=space)
     if not runs:
         return None
-    _, name, agent = runs[0]
-    return Run(id=str(name), agent=str(agent), changes=tuple(change_of(row) for row in rows))
+    _, name, agent, undone = runs[0]
+    return Run(
+        id=str(name), agent=str(agent), changes=tuple(change_of(row) for row in rows), is_undone=bool(undone)
+    )  # fmt: skip

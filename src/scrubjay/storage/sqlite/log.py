@@ -144,10 +144,11 @@ def _run(connection: apsw.Connection, run_no: int) -> Run:
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.run_no = ? ORDER BY c.seq", (run_no,)
     ).fetchall()
-    key, agent = connection.execute(
-        "SELECT r.id, a.name FROM runs r JOIN agents a ON a.no = r.agent_no WHERE r.no = ?", (run_no,)
+    key, agent, undone = connection.execute(
+        "SELECT r.id, a.name, r.undone FROM runs r JOIN agents a ON a.no = r.agent_no WHERE r.no = ?", (run_no,)
     ).fetchall()[0]
-    return Run(id=run_name(key), agent=str(agent), changes=tuple(_change(row) for row in rows))
+    changes = tuple(_change(row) for row in rows)
+    return Run(id=run_name(key), agent=str(agent), changes=changes, is_undone=bool(undone))
 
 
 def _change(

@@ -7,14 +7,14 @@ SELECT c.seq, c.place, s.name, c.memory_id, c.memory_no, c.action, c.version, c.
 
 -- name: last_run
 -- The newest run of an agent that undo can still take back; these three actions cannot be undone.
-SELECT no, id, agent FROM scrubjay.runs WHERE space_no = scrubjay.current_space() AND agent_key = %s
+SELECT no, id, agent, undone FROM scrubjay.runs WHERE space_no = scrubjay.current_space() AND agent_key = %s
   AND undoes IS NULL AND NOT undone AND EXISTS (SELECT 1 FROM scrubjay.changes c
     WHERE c.space_no = scrubjay.current_space() AND c.run_no = runs.no
       AND c.action NOT IN ('embedded', 'purged', 'imported'))
   ORDER BY last_seq DESC LIMIT 1;
 
 -- name: run_by_id
-SELECT no, id, agent FROM scrubjay.runs WHERE space_no = scrubjay.current_space() AND id_key = %s
+SELECT no, id, agent, undone FROM scrubjay.runs WHERE space_no = scrubjay.current_space() AND id_key = %s
   ORDER BY undone, no DESC LIMIT 1;
 
 -- name: changes_of_run
