@@ -1,19 +1,21 @@
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-class Dataset[Item]:
-    def __getitem__(self, number: int) -> Item: ...
+_Item = TypeVar("_Item")
+
+class Dataset(Generic[_Item]):
+    def __getitem__(self, number: int) -> _Item: ...
     def __len__(self) -> int: ...
 
-class DataLoader[Item]:
+class DataLoader(Generic[_Item]):
     def __init__(
         self,
-        dataset: Dataset[Item],
+        dataset: Dataset[_Item],
         *,
         batch_size: int | None = ...,
         num_workers: int = ...,
         prefetch_factor: int | None = ...,
     ) -> None: ...
-    def __iter__(self) -> Iterator[Item]: ...
+    def __iter__(self) -> Iterator[_Item]: ...
 
 def __getattr__(name: str) -> Any: ...
