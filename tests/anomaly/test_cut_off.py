@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.app.restore import restore_backup
+from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.settings import Settings
 from scrubjay.writing.many import CHUNK
@@ -44,7 +45,11 @@ async def fill(wiring: Wiring, *, many: int = MANY, secret_every: int = 2) -> li
 async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
     home: Path, process_pool: ProcessPool, trained: bool
 ) -> None:
-    """With and without a dictionary of the space, whose replacement takes additional steps."""
+    """With and without a dictionary of the space, whose replacement takes additional steps.
+
+    The first step forgets the questions that found them; cut off there, the purge has not
+    begun, and all are in the trash.
+    """
     async with open_wiring(home) as wiring:
         secrets = await fill(wiring, many=MANY if trained else 40)
         await wiring.client().forget(secrets)
@@ -58,6 +63,9 @@ async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
             memory = wiring.client()
             await memory.recall("anything")
             await wiring.index.settle()
+            if trashed := await wiring.store.list_ids("default", Filter(state=State.TRASHED), limit=1_000):
+                assert (len(trashed), len(ends)) == (len(secrets), 1)
+                continue
             assert files_with(place, SECRET) == []
             assert not (await memory.read(secrets)).memories
             assert "nothing of note" in (await memory.read("plain-1")).memories[0].content

@@ -83,7 +83,7 @@ def test_what_agents_may_do() -> None:
     assert {name for name, needs in levels.items() if needs is Access.AGENT} == {
         "remember", "remember_many", "revise", "confirm", "forget", "restore", "relate", "unrelate", "revert", "commit",
         "branch", "switch", "drop_branch", "merge_branch", "undo", "extract", "create_entities", "update_entity",
-        "write_note", "edit_note", "link_notes", "unlink_notes", "review_note", "attach_file",
+        "write_note", "edit_note", "link_notes", "unlink_notes", "review_note", "attach_file", "save_skill",
     }  # fmt: skip
     assert {name for name, needs in levels.items() if needs is Access.WRITE} == {
         "purge", "resolve_conflict", "scan_conflicts", "scan_later", "duplicates", "curate", "prune", "set_rules",
