@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # and none of those that leave the work to other processes or wait for them.
 TRACED := tests/conformance tests/unit tests/surfaces tests/attacks/test_connections.py tests/attacks/test_heavy_work.py \
 	tests/scenarios/test_care.py tests/scenarios/test_curation.py tests/scenarios/test_curation_jobs.py \
-	tests/scenarios/test_damage.py tests/scenarios/test_reembedding.py
+	tests/scenarios/test_damage.py tests/scenarios/test_programs.py tests/scenarios/test_reembedding.py tests/scenarios/test_skills.py
 UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/indexing/test_build.py \
 	unit/storage/postgres/test_plans.py unit/storage/postgres/test_restart.py surfaces/rest/test_busy_server.py \
 	surfaces/rest/test_caller_limits.py surfaces/test_bad_databases.py surfaces/test_install.py surfaces/test_long_texts.py \
