@@ -1,7 +1,7 @@
 """Duplicates, pruning, consolidation and tags, from the plan to the undo, on both stores; no statement is lost."""
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,9 +9,11 @@ from typing import Any, cast
 
 import pytest
 
+from scrubjay.curation.registry import JOBS
 from scrubjay.curation.shared_statements import find_shared
 from scrubjay.curation.stored_runs import StoredRuns
-from scrubjay.errors import WrongState
+from scrubjay.errors import BodyDamaged, DiskFull, WrongState
+from scrubjay.model.curation import RunState
 from scrubjay.model.memory import Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import SOURCE, Relation
@@ -20,6 +22,7 @@ from scrubjay.model.requests import (
     PruneRequest,
     PurgeRequest,
     RecallRequest,
+    RelatedRequest,
     RelateRequest,
     SetRulesRequest,
 )
@@ -111,10 +114,56 @@ async def test_pruning_spares_what_matters_and_empties_the_trash_only_by_rule(me
     memory.clock.advance(10 * DAY)
     assert (await memory.curate("prune")).planned == 0, "without a rule nothing is destroyed"
     await memory.engine.set_rules(SetRulesRequest(purge_days=7), who=OWNER)
+    assert (await memory.curate("prune")).planned == 0, "nor by the clock of one day"
+    memory.clock.advance(DAY)
     assert (await memory.curate("prune")).counts == {"prune": {"purge": 2}}
     assert await memory.store.get("default", [expired.id, idle.id]) == {}
     await memory.undo(report.run)
     assert await memory.store.get("default", [idle.id]) == {}
+
+
+async def test_a_clock_that_is_ahead_for_hours_destroys_nothing_and_keeps_nothing_in_use(memory: CuratedMemory) -> None:
+    trashed = await memory.keep("just thrown away", state=State.TRASHED)
+    await memory.engine.set_rules(SetRulesRequest(purge_days=30), who=OWNER)
+    await memory.curate("prune")
+    memory.clock.advance(400 * DAY)
+    read = await memory.keep("read by the wrong clock", days=500, access_count=1, last_accessed=memory.clock.now())
+    for _ in range(2):
+        assert (await memory.curate("prune")).planned == 0
+        memory.clock.advance(timedelta(hours=3))
+    memory.clock.advance(-400 * DAY)
+    assert (await memory.curate("prune")).planned == 0
+    assert await states(memory, trashed) == [State.TRASHED]
+    pruned = await memory.runner.prune(PruneRequest(days=60, dry_run=True), who=OWNER)
+    assert [change.ids for change in pruned.changes] == [(read.id,)]
+    assert [change.ids for change in (await memory.curate("tiers")).changes] == [(read.id,)]
+    memory.clock.advance(31 * DAY)
+    assert (await memory.curate("prune")).planned == 0
+    memory.clock.advance(DAY)
+    assert (await memory.curate("prune")).counts == {"prune": {"purge": 1}}
+
+
+async def test_what_was_taken_back_is_kept_up_and_expires(memory: CuratedMemory) -> None:
+    ends = memory.clock.now() + DAY
+    expiring = await memory.keep("a ticket without a vector", days=40, expires_at=ends)
+    await memory.undo((await memory.curate("tiers")).run)
+    assert (await memory.curate("vectors")).counts == {"vectors": {"embed": 1}}
+    memory.clock.advance(2 * DAY)
+    report = await memory.curate("prune")
+    assert await states(memory, expiring) == [State.TRASHED]
+    await memory.undo(report.run)
+    assert (await memory.curate("prune")).planned == 0, "it was its end that was taken back"
+
+
+async def test_a_budget_keeps_what_lasts_and_spares_the_profile(memory: CuratedMemory) -> None:
+    note, fact, profile, wish = [
+        await memory.keep(f"written as {kind}", days=days, kind=kind)
+        for kind, days in (("note", 100), ("fact", 300), ("User-Profile", 900), ("standing_instruction", 900))
+    ]
+    report = await memory.runner.prune(PruneRequest(keep=3), who=OWNER)
+    assert [change.ids for change in report.changes] == [(note.id,)], "a fact of 300 days is worth more than a note"
+    await memory.runner.prune(PruneRequest(days=30, keep=0), who=OWNER)
+    assert await states(memory, fact, profile, wish) == [State.TRASHED, State.LIVE, State.LIVE]
 
 
 async def test_a_budget_keeps_the_best_and_refuses_no_write(memory: CuratedMemory) -> None:
@@ -188,6 +237,41 @@ async def test_a_purge_names_what_was_made_of_an_episode_and_takes_it_along_if_t
         third.id, note.id,
     }  # fmt: skip
     assert await states(memory, third) == [State.LIVE], "what was archived for it is found again"
+
+
+async def test_a_damaged_body_is_a_problem_of_a_job_and_hinders_neither_jobs_nor_spaces(
+    memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurt, *sound = [await add(memory, SHARED, days=60 + number, tier=Tier.EPISODIC) for number in range(4)]
+    expired = await memory.keep("a parking ticket", expires_at=memory.clock.now() - DAY)
+    # A space that cannot be curated comes before the one that can.
+    await memory.store.commit(replace(a_commit(replace(a_memory("elsewhere"), space="alone")), space="alone"))
+    await memory.runner.run_due()
+    get, ids = memory.store.get, memory.store.ids
+
+    async def get_damaged(space: str, wanted: Sequence[str]) -> dict[str, Memory]:
+        if hurt.id in wanted:
+            raise BodyDamaged("its checksum is wrong", memory_id=hurt.id)
+        return await get(space, wanted)
+
+    async def fail_alone(space: str, **options: Any) -> list[str]:
+        if space == "alone":
+            raise DiskFull("the disk is full")
+        return await ids(space, **options)
+
+    monkeypatch.setattr(memory.store, "get", get_damaged)
+    monkeypatch.setattr(memory.store, "ids", fail_alone)
+    planned = await memory.curate("consolidate", dry_run=True)
+    assert (planned.planned, planned.problems) == (1, (f"consolidate: damaged and left out: {hurt.id}",))
+    related = await memory.engine.related(RelatedRequest(id=sound[0].id, suggest=9), who=OWNER)
+    assert {each.id for each in related.suggested} == {each.id for each in sound[1:]}
+    memory.clock.advance(40 * DAY)
+    assert await memory.runner.run_due() == 1
+    (report,) = await memory.reports()
+    assert (report.state, report.jobs) == (RunState.DONE, tuple(JOBS))
+    assert report.problems == (f"tiers: damaged and left out: {hurt.id}",)
+    assert {*report.counts} >= {"duplicates", "prune"}, report
+    assert await states(memory, expired) == [State.TRASHED]
 
 
 def test_a_statement_that_is_made_in_passing_is_not_what_memories_share() -> None:

@@ -15,7 +15,7 @@ from scrubjay.conflicts.clusters import SpaceVectors, group_pairs, load_vectors,
 from scrubjay.conflicts.strategies import merge_pair, move_relations, require_room
 from scrubjay.detection.neighbours import MAX_COMPARED, NearbyMemory
 from scrubjay.errors import EmbeddingUnavailable, StaleVersion, TooLarge
-from scrubjay.lookup.references import resolve
+from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_fraction
 from scrubjay.model.conflict import Duplicate, DuplicateGroup, Duplicates
@@ -313,8 +313,8 @@ async def _read(numbers: Sequence[int], *, space: str, now: datetime, store: Rec
     ids = {
         passage.memory_id: passage.id // PASSAGES_PER_MEMORY for passage in await store.stored_passages(space, passages)
     }
-    memories = await store.get(space, list(ids))
-    return {ids[memory.id]: memory for memory in memories.values() if _may_merge(memory, now)}
+    memories = await TolerantReader(store, space=space).get(list(ids))
+    return {ids[memory.id]: memory for memory in memories if _may_merge(memory, now)}
 
 
 async def _same_words(
@@ -323,7 +323,7 @@ async def _same_words(
     by_words: dict[tuple[str, ...], list[Memory]] = {}
     after: str | None = None
     while ids := await store.list_ids(space, Filter(), limit=_PAGE, after=after):
-        for memory in (await store.get(space, ids)).values():
+        for memory in await TolerantReader(store, space=space).get(ids):
             if _may_merge(memory, now):
                 by_words.setdefault(_words(memory), []).append(memory)
         after = ids[-1]

@@ -133,7 +133,7 @@ async def _episodes(numbers: Sequence[int], context: CurationContext) -> list[Me
     ids = sorted({passage.memory_id for passage in firsts})
     relations = await context.store.relations(context.space, ids)
     used = {relation.target for relation in relations if relation.type == SOURCE}
-    memories = (await context.store.get(context.space, ids)).values()
+    memories = await context.readable(ids)
     episodes = sorted(
         (memory for memory in memories if memory.id not in used and _is_episode(memory, context.now)),
         key=lambda memory: (memory.date, memory.id),

@@ -5,7 +5,7 @@ implement `CurationJob` in a module of its own, and name it in `registry`.
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -21,7 +21,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.passages import passages_of
 
-__all__ = ["DAILY", "CurationContext", "CurationJob", "PlannedChange", "Turns"]
+__all__ = ["DAILY", "CurationContext", "CurationJob", "PlannedChange", "Turns", "last_use"]
 
 DAILY = timedelta(hours=24)
 _PAGE = 200
@@ -55,7 +55,8 @@ class CurationContext:
 
     `origin` and `caller` carry the run, so that everything a job writes through them belongs to it. `pause` lets users'
     requests go first: call it after every page of memories, or use `Turns` for short steps. `read_ahead` holds memories
-    that the runner has read for the next changes.
+    that the runner has read for the next changes. `damaged` says by its id why a memory was left out of a plan, and
+    nothing once that was reported.
     """
 
     store: RecordStore
@@ -65,6 +66,7 @@ class CurationContext:
     rules: Rules
     pause: Callable[[], Awaitable[None]] = _no_pause
     read_ahead: Mapping[str, Memory] = field(default_factory=dict[str, Memory], repr=False)
+    damaged: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
     def now(self) -> datetime:
@@ -86,14 +88,22 @@ class CurationContext:
         """Whether nothing may be stored."""
         return not self.run
 
+    async def readable(self, ids: Sequence[str]) -> list[Memory]:
+        """Return the memories that can be read, in order; the others are noted, and hinder no plan."""
+        reader = TolerantReader(self.store, space=self.space)
+        memories = await reader.get(ids)
+        for memory_id, why in reader.problems.items():
+            self.damaged.setdefault(memory_id, why)
+        return memories
+
     async def walk(self, *, state: State | None = State.LIVE) -> AsyncIterator[list[Memory]]:
         """Yield all readable memories in a state, or in any, page by page in the order of their ids.
 
         A filter by facets would search the index again for every page; this reads each memory once.
         """
-        reader, after = TolerantReader(self.store, space=self.space), ""
+        after = ""
         while ids := await self.store.ids(self.space, after=after, limit=_PAGE):
-            memories = [memory for memory in await reader.get(ids) if state in (None, memory.state)]
+            memories = [memory for memory in await self.readable(ids) if state in (None, memory.state)]
             if memories:
                 yield memories
             after = ids[-1]
@@ -129,6 +139,16 @@ class CurationContext:
     def commit(self, *writes: Write) -> Commit:
         """Return the commit of some writes, in the name of the run."""
         return Commit(space=self.space, origin=self.origin, writes=writes)
+
+
+def last_use(memory: Memory, now: datetime) -> datetime:
+    """Return when a memory was last written, confirmed or read.
+
+    A time after tomorrow comes from a wrong clock, and must not keep a memory in use for years.
+    """
+    moments = (memory.updated_at, memory.last_accessed, memory.last_confirmed)
+    known = [moment for moment in moments if moment is not None and moment <= now + DAILY]
+    return max(known, default=min(memory.created_at, now))
 
 
 class CurationJob(Protocol):

@@ -11,23 +11,29 @@ from typing import NamedTuple
 
 from scrubjay.curation.apply import DONE, apply_changes
 from scrubjay.curation.duplicates import DuplicatesJob
-from scrubjay.curation.plan import DAILY, CurationContext, CurationJob, PlannedChange
-from scrubjay.curation.stored_runs import PAGE_SIZE
+from scrubjay.curation.plan import DAILY, CurationContext, CurationJob, PlannedChange, last_use
+from scrubjay.curation.stored_runs import PAGE_SIZE, StoredRuns
 from scrubjay.model.change import Action
 from scrubjay.model.curation import CurationReport, CurationRun, RunState
-from scrubjay.model.memory import Memory, Method, State, Trust
+from scrubjay.model.decay import INSTRUCTION_KINDS, PROFILE_KINDS, decayed, kind_key, rate_of
+from scrubjay.model.memory import Json, Memory, Method, State, Trust
 from scrubjay.model.requests import PruneRequest, PurgeRequest
 from scrubjay.model.rules import Rules
 from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import Commit, Progress
 
-__all__ = ["SPARED", "PruneJob", "PruneOptions", "Pruned", "last_use", "prune", "worth"]
+__all__ = ["EXPIRED", "SPARED", "PruneJob", "PruneOptions", "Pruned", "prune", "worth"]
 
 SPARED = ("pinned", "linked", "stated")
-"""Whom pruning spares unless it is asked not to: pinned memories, those that others link to, and the user's words."""
+"""What pruning spares unless it is asked not to: pinned memories, those that others link to, and the user's words.
 
-# A memory that was never read loses half of its worth in about seventy days.
-_DECAY_A_DAY = 0.01
+A memory of the user's profile, or of how they want an agent to work, counts as the user's words whoever wrote it.
+"""
+
+EXPIRED = "expired"
+"""The detail of a change that a memory's own end is the reason for."""
+# A clock that is ahead for some hours must destroy nothing: two runs so far apart must find the same.
+_CONFIRMED_AFTER = timedelta(hours=20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +41,8 @@ class PruneOptions:
     """What to prune. A number of None sets no limit; `include` are the sorts of memories that are not spared.
 
     `days`: what was neither written, confirmed nor read for so long goes to the trash. `keep` and `keep_bytes`: the
-    budget of the space, of which the best remain. `purge_days`: what was in the trash for so long is destroyed.
+    budget of the space, of which the best remain. `purge_days`: what was in the trash for so long is destroyed, by the
+    next day's run after the first that finds it so.
     """
 
     days: int | None = None
@@ -91,14 +98,14 @@ class PruneJob:
             sizes = await context.store.sizes(context.space, [memory.id for memory in memories])
             for memory in memories:
                 if why := self._why_now(memory, options, linked, now):
-                    used = None if _is_expired(memory, now) else last_use(memory)
+                    used = None if _is_expired(memory, now) else last_use(memory, now)
                     yield self._change(memory.id, memory.version, "trash", why, used=used)
                     continue
                 stored = sizes.get(memory.id, (0, 0))[0]
                 count, size = count + 1, size + stored
                 if not _spared(memory, linked, options.include):
                     candidates.append(
-                        _Candidate(worth(memory, now), last_use(memory), memory.id, memory.version, stored)
+                        _Candidate(worth(memory, now), last_use(memory, now), memory.id, memory.version, stored)
                     )
         for candidate in sorted(candidates):
             over = _over_budget(count, size, options)
@@ -123,7 +130,8 @@ class PruneJob:
             not _is_expired(memory, context.now) and _spared(memory, linked, options.include)
         ):
             return "it is spared by now"
-        if change.details.get("used", to_iso(last_use(memory))) != to_iso(last_use(memory)):
+        used = to_iso(last_use(memory, context.now))
+        if change.details.get("used", used) != used:
             return "it was used since"
         write = context.revise(memory, message=change.why, is_update=True, state=State.TRASHED)
         return context.commit(replace(write, action=Action.TRASHED))
@@ -135,9 +143,10 @@ class PruneJob:
         self, memory_id: str, version: int, action: str, why: str, *, used: datetime | None = None
     ) -> PlannedChange:
         before, after = ("live", "trashed") if action == "trash" else ("trashed", "purged")
+        details: dict[str, Json] = {"used": to_iso(used)} if used else {EXPIRED: True} if action == "trash" else {}
         return PlannedChange(
             job=self.name, action=action, ids=(memory_id,), versions=(version,), why=why, before=before, after=after,
-            details={} if used is None else {"used": to_iso(used)},
+            details=details,
         )  # fmt: skip
 
     def _why_now(self, memory: Memory, options: PruneOptions, linked: Collection[str], now: datetime) -> str:
@@ -148,17 +157,22 @@ class PruneJob:
             return "" if sorts else f"it expired on {memory.expires_at:%Y-%m-%d}"
         if options.days is None or _spared(memory, linked, options.include):
             return ""
-        idle = now - last_use(memory)
+        idle = now - last_use(memory, now)
         return f"neither changed nor read for {idle.days} days" if idle / timedelta(days=1) > options.days else ""
 
     async def _plan_purge(self, context: CurationContext, options: PruneOptions) -> AsyncIterator[PlannedChange]:
         if options.purge_days is None:
             return
-        grace = timedelta(days=options.purge_days)
+        now, grace = context.now, timedelta(days=options.purge_days)
+        runs = StoredRuns(store=context.store, space=context.space, clock=context.engine.clock)
+        # What an earlier run of this job would have purged too; a run of a clock that was ahead is not an earlier one.
+        confirmed_at = await runs.last_start(self.name, before=now - _CONFIRMED_AFTER)
+        if confirmed_at is None:
+            return
         async for memories in context.walk(state=State.TRASHED):
             for memory in memories:
-                if context.now - memory.updated_at > grace:
-                    days = (context.now - memory.updated_at).days
+                if confirmed_at - memory.updated_at > grace:
+                    days = (now - memory.updated_at).days
                     yield self._change(memory.id, memory.version, "purge", f"in the trash for {days} days")
 
 
@@ -206,14 +220,9 @@ def _options_of(request: PruneRequest) -> PruneOptions:
 
 
 def worth(memory: Memory, now: datetime) -> float:
-    """Return what a memory is worth for its space: its relevance, which decays since its last use, and its reads."""
-    days = max(0.0, (now - last_use(memory)) / timedelta(days=1))
-    return memory.relevance * math.exp(-_DECAY_A_DAY * days) * (1 + math.log1p(memory.access_count))
-
-
-def last_use(memory: Memory) -> datetime:
-    """Return when a memory was last written, confirmed or read."""
-    return max(moment for moment in (memory.updated_at, memory.last_accessed, memory.last_confirmed) if moment)
+    """Return what a memory is worth for its space: its relevance, which decays as its kind does, and its reads."""
+    days = max(0.0, (now - last_use(memory, now)) / timedelta(days=1))
+    return decayed(memory.relevance, rate=rate_of(memory), days=days) * (1 + math.log1p(memory.access_count))
 
 
 async def _linked_to(memories: list[Memory], context: CurationContext) -> set[str]:
@@ -227,7 +236,8 @@ def _spared(memory: Memory, linked: Collection[str], include: Collection[str]) -
 
 def _sorts(memory: Memory, linked: Collection[str]) -> list[str]:
     """Return the reasons for which a memory is spared."""
-    is_stated = memory.source.trust is Trust.USER or memory.source.method is Method.FILE
+    is_of_user = kind_key(memory.kind) in PROFILE_KINDS | INSTRUCTION_KINDS
+    is_stated = is_of_user or memory.source.trust is Trust.USER or memory.source.method is Method.FILE
     is_pinned = memory.pinned or memory.remind_at is not None
     reasons = {"pinned": is_pinned, "linked": memory.id in linked, "stated": is_stated}
     return [sort for sort in SPARED if reasons[sort]]

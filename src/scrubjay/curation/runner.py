@@ -2,16 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from scrubjay.curation.apply import DONE, apply_changes
 from scrubjay.curation.plan import CurationContext, CurationJob
 from scrubjay.curation.polish import join_statements
-from scrubjay.curation.prune import prune
+from scrubjay.curation.prune import EXPIRED, prune
 from scrubjay.curation.registry import JOBS, chosen_jobs
 from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.curation.stored_runs import PAGE_SIZE, PlanPage, StoredRuns, new_run
@@ -35,6 +35,10 @@ _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 # A memory has been created, changed by curation and changed back.
 _UNDONE_VERSION = 3
 PURGE = "purge"
+# What is done whatever a person has taken back.
+_UPKEEP = frozenset({"embed", "drop", "report", PURGE})
+# So many damaged memories are named in a report; `doctor --deep` names them all.
+_NAMED = 10
 
 
 class _Interrupted(Exception):
@@ -121,8 +125,7 @@ class CurationRunner:
         runs = 0
         for document in await self._store.due_documents(SCHEDULE, now=now, limit=_MAX_DUE):
             record = SpaceRecord.from_document(document)
-            # Another runner may have been faster.
-            with suppress(WrongState, StaleVersion):
+            with _logged(record.space):
                 runs += await self._run_due_jobs(record, now)
         return runs
 
@@ -144,16 +147,20 @@ class CurationRunner:
         if self._scheduled_at is not None and abs(now - self._scheduled_at) < _SCHEDULE_EVERY:
             return
         for space in await self._store.spaces():
-            record = await self._record(space) or SpaceRecord(space=space, since=now)
-            if not record.version or (self.schedule.is_unreachable(record, now) and not record.is_held(now)):
-                record = record.forgetting_future(now)
-                due = now if record.run else self.schedule.next_due(record)
-                with suppress(StaleVersion):
-                    await self._put(replace(record, due=due))
-            for run in await self._runs(space).interrupted_undos(before=now - LEASE):
-                await self._engine.undo(UndoRequest(run=run), who=Caller(space=space, agent=AGENT))
-                await self.mark_undone(run, space=space)
+            with _logged(space):
+                await self._schedule_space(space, now)
         self._scheduled_at = now
+
+    async def _schedule_space(self, space: str, now: datetime) -> None:
+        record = await self._record(space) or SpaceRecord(space=space, since=now)
+        if not record.version or (self.schedule.is_unreachable(record, now) and not record.is_held(now)):
+            record = record.forgetting_future(now)
+            due = now if record.run else self.schedule.next_due(record)
+            with suppress(StaleVersion):
+                await self._put(replace(record, due=due))
+        for run in await self._runs(space).interrupted_undos(before=now - LEASE):
+            await self._engine.undo(UndoRequest(run=run), who=Caller(space=space, agent=AGENT))
+            await self.mark_undone(run, space=space)
 
     def _runs(self, space: str) -> StoredRuns:
         return StoredRuns(store=self._store, space=space, clock=self._clock)
@@ -175,10 +182,11 @@ class CurationRunner:
                     changes += [(change, "") for change in page[: request.limit - len(changes)]]
                     for change in page:
                         run = run.count(name, change.step)
-            except StoreError:
-                raise
-            except Exception as error:  # noqa: BLE001 - the edge of a job
+            except Exception as error:
+                if _ends_run(error):
+                    raise
                 run = replace(run, problems=(*run.problems, _problem(name, error)))
+            run = _with_damage(run, name, context)
         return CurationReport(
             run="", state=RunState.PLANNED if request.dry_run else RunState.DONE, jobs=run.jobs,
             dry_run=request.dry_run,
@@ -248,10 +256,11 @@ class CurationRunner:
             if work.run.pages is None:
                 await self._plan(job, work, context)
             await self._apply(job, work, context)
-        except (_Interrupted, StaleVersion, StoreError):
-            raise
-        except Exception as error:  # noqa: BLE001 - the edge of a job
+        except Exception as error:
+            if _ends_run(error):
+                raise
             work.run = replace(work.run, problems=(*work.run.problems, _problem(name, error)))
+        work.run = _with_damage(work.run, name, context)
         work.record = replace(work.record, last={**work.record.last, name: self._clock.now()})
         await self._save(work, job=work.run.job + 1, pages=None, page=0)
 
@@ -282,24 +291,33 @@ class CurationRunner:
     async def _without_taken_back(
         self, changes: Sequence[PlannedChange], context: CurationContext
     ) -> list[PlannedChange]:
-        """Leave out changes of memories whose last change by curation was undone, or it would be undone every day."""
+        """Leave out changes of memories whose last change by curation was undone, or it would be undone every day.
+
+        Upkeep changes nothing that a person sees, so there is nothing of it to take back. Its author has set the end of
+        a memory, so that it ends unless just that was taken back.
+        """
         ids = {
             memory_id
             for change in changes
             for memory_id, version in zip(change.ids, change.versions, strict=True)
-            if version >= _UNDONE_VERSION
+            if version >= _UNDONE_VERSION and change.action not in _UPKEEP
         }
+        taken_back: dict[str, str] = {}
         try:
             newest = await self._store.versions_at(context.space, sorted(ids), at=_END_OF_TIME) if ids else {}
+            for memory_id, version in newest.items():
+                if version.action == Action.UNDONE:
+                    undone = await self._store.version(context.space, memory_id, version.number - 1)
+                    if undone is not None and undone.agent == AGENT:
+                        taken_back[memory_id] = undone.action
         except BodyDamaged:
             return [*changes]
-        taken_back: set[str] = set()
-        for memory_id, version in newest.items():
-            if version.action == Action.UNDONE:
-                undone = await self._store.version(context.space, memory_id, version.number - 1)
-                if undone is not None and undone.agent == AGENT:
-                    taken_back.add(memory_id)
-        return [change for change in changes if not taken_back.intersection(change.ids)]
+
+        def is_taken_back(change: PlannedChange) -> bool:
+            actions = [taken_back[memory_id] for memory_id in change.ids if memory_id in taken_back]
+            return Action.TRASHED in actions if EXPIRED in change.details else bool(actions)
+
+        return [change for change in changes if change.action in _UPKEEP or not is_taken_back(change)]
 
     async def _apply(self, job: CurationJob, work: _Work, context: CurationContext) -> None:
         """Apply the rest of a plan, page by page."""
@@ -386,6 +404,34 @@ def _already_running(record: SpaceRecord) -> WrongState:
         "this space is being curated", hint="Wait until that run has ended; `curations` shows how far it is",
         run=record.run,
     )  # fmt: skip
+
+
+@contextmanager
+def _logged(space: str) -> Generator[None]:
+    """Log why a space cannot be curated now: the others must not wait for it."""
+    try:
+        yield
+    except (WrongState, StaleVersion):
+        # Another runner has been faster.
+        pass
+    except Exception as error:  # noqa: BLE001 - the edge of a space
+        _log.exception("curation failed", extra={"fields": {"space": space, "error": type(error).__name__}})
+
+
+def _ends_run(error: Exception) -> bool:
+    """Return whether no other job could work after an error; one damaged body is a problem of its job alone."""
+    return isinstance(error, _Interrupted | StaleVersion | StoreError) and not isinstance(error, BodyDamaged)
+
+
+def _with_damage(run: CurationRun, job: str, context: CurationContext) -> CurationRun:
+    """Return a run with the memories that a job could not read as a problem of it, the first time that they are met."""
+    found = [memory_id for memory_id, why in context.damaged.items() if why]
+    if not found:
+        return run
+    context.damaged.update(dict.fromkeys(found, ""))
+    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    problem = f"{job}: damaged and left out: {', '.join(found[:_NAMED])}{more}"
+    return replace(run, problems=(*run.problems, problem))
 
 
 def _problem(job: str, error: Exception) -> str:

@@ -96,6 +96,13 @@ class StoredRuns:
         runs = [CurationRun.from_document(document) for document in documents if document.at < before]
         return [run.id for run in runs if run.state is RunState.UNDOING]
 
+    async def last_start(self, job: str, *, before: datetime) -> datetime | None:
+        """Return when the last complete run with a job began, of those that began before a time."""
+        documents = await self.store.latest_documents(self.space, RUNS, limit=_LISTED)
+        runs = [CurationRun.from_document(document) for document in documents]
+        starts = [run.started_at for run in runs if run.ended_at is not None and job in run.jobs]
+        return max((start for start in starts if start <= before), default=None)
+
     async def reports(self, *, run: str, limit: int, changes: int) -> tuple[CurationReport, ...]:
         """Return the reports of the newest runs, or of one."""
         if run:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
-from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange
+from scrubjay.curation.plan import DAILY, CurationContext, PlannedChange, last_use
 from scrubjay.model.memory import Memory, Tier
 from scrubjay.ports import Commit
 
@@ -47,7 +47,7 @@ def tier_for(memory: Memory, now: datetime) -> Tier:
     episodic. An episodic memory comes back once it was read three times, and in the last seven days: so none can go to
     and fro. A pinned memory is always in use, and other tiers are not changed here.
     """
-    is_recent = now - _last_use(memory) <= IDLE
+    is_recent = now - last_use(memory, now) <= IDLE
     is_frequent = memory.access_count >= MIN_ACCESSES
     if memory.tier is Tier.WORKING and not memory.pinned:
         is_unused = now - memory.created_at > MIN_AGE and not is_frequent and not is_recent
@@ -57,16 +57,11 @@ def tier_for(memory: Memory, now: datetime) -> Tier:
     return memory.tier
 
 
-def _last_use(memory: Memory) -> datetime:
-    """Return when a memory was last read, edited or confirmed."""
-    return max(moment for moment in (memory.updated_at, memory.last_accessed, memory.last_confirmed) if moment)
-
-
 def _reason(memory: Memory, now: datetime) -> str:
     reads = f"read {memory.access_count} times" if memory.access_count != 1 else "read once"
     if memory.tier is Tier.EPISODIC:
-        return "pinned" if memory.pinned else f"{reads}, last {_days(now - _last_use(memory))} ago"
-    return f"{_days(now - memory.created_at)} old, {reads}, not used for {_days(now - _last_use(memory))}"
+        return "pinned" if memory.pinned else f"{reads}, last {_days(now - last_use(memory, now))} ago"
+    return f"{_days(now - memory.created_at)} old, {reads}, not used for {_days(now - last_use(memory, now))}"
 
 
 def _days(span: timedelta) -> str:

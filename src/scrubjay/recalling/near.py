@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
+from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Vector
@@ -44,10 +45,10 @@ async def suggest(
     for passage in await store.stored_passages(memory.space, list(cosines)) if cosines else []:
         best[passage.memory_id] = max(cosines.get(passage.id, 0.0), best.get(passage.memory_id, 0.0))
     ranked = sorted(best, key=lambda memory_id: (-best[memory_id], memory_id))
-    records = await store.get(memory.space, ranked) if ranked else {}
+    others = await TolerantReader(store, space=memory.space).get(ranked)
     groups = {memory.group} - {""}
     suggestions: list[Suggestion] = []
-    for other in (records[memory_id] for memory_id in ranked if memory_id in records):
+    for other in sorted(others, key=lambda each: ranked.index(each.id)):
         if other.id in (memory.id, *related) or other.group in groups or not passes(other, Filter(), now=now):
             continue
         groups |= {other.group} - {""}
