@@ -81,6 +81,11 @@ CONTAINED: dict[str, tuple[str, str]] = {
     "many short sleeps": ("import time\nwhile True:\n  time.sleep(0.3)", "limit"),
     "large result": ("'x' * 10_000_000", "cannot be returned"),
     "result beyond the output": ("'x' * 2_000_000", "cannot be returned: it has more than"),
+    "many quantiles": (
+        "import statistics\nstatistics.quantiles([1, 2, 3], n=10**9)", "ValueError: statistics.quantiles makes 10,000",
+    ),
+    "many values": ("import statistics\nstatistics.stdev([0.1] * 150_000)", "stdev takes 100,000 values at most"),
+    "huge numbers in statistics": ("import statistics\nstatistics.mean([2**9_000] * 10)", "int too large"),
     "large batch": ("recall_many(['x'] * 20000)", "items at most"),
     "large file": ("write_file('big', 'x' * 3_000_000)", "Error"),
     "no JSON: function": ("result = {'f': object}", "is no JSON"),

@@ -14,8 +14,9 @@ import pytest
 
 from scrubjay.code import CodeRunner
 from scrubjay.code.wall import Wall, WallPolicy, wall_command
+from scrubjay.code.workspace import Workspace
 from scrubjay.engine import Engine
-from scrubjay.errors import WrongState
+from scrubjay.errors import TooLarge, WrongState
 from scrubjay.model.caller import Access, Caller
 from scrubjay.model.code import CodeLimits, CodeResult
 from scrubjay.model.requests import DoctorRequest, RunCodeRequest, StatusRequest, UndoRequest
@@ -42,6 +43,12 @@ class Target:
 
     async def run(self, code: str, who: Caller = MALLORY) -> CodeResult:
         return await self.service.call(RunCodeRequest(code=code), who=who)
+
+    async def functions(self, who: Caller) -> list[str]:
+        """Return the functions that the programs of a caller have."""
+        answer = await self.service.call(RunCodeRequest(code="functions()", max_tokens=90_000), who=who)
+        assert isinstance(answer.result, list)
+        return [*map(str, answer.result)]
 
     async def require_unharmed(self) -> None:
         """Check that the next program finds the memory as it was."""
@@ -105,20 +112,45 @@ async def test_other_spaces(target: Target) -> None:
         answer = await target.run(code)
         assert "4711" not in str(answer), code
     assert (await target.run("read('secret')['memories'][0]['content']", bob)).result == "the launch code is 4711"
+    refused = await target.run("revise('secret', text='x')")
+    assert ("LookupError" in refused.error, refused.run) == (True, ""), "nothing was changed that could be undone"
 
 
 async def test_rights(target: Target) -> None:
     """A program has the rights of its caller, and never those of the owner."""
     reader = replace(MALLORY, access=Access.READ)
-    for verb in ("remember('x')", "revise('own', text='x')", "forget('own')", "set_rules(gate='off')", "undo()"):
-        assert "PermissionError" in (await target.run(verb, reader)).error
+    await target.run("write_file('plan', 'x')")
+    for call in (
+        "remember('x')", "revise('own', text='x')", "forget('own')", "set_rules(gate='off')", "undo()",
+        "write_file('plan', 'y')", "write_file_many([{'name': 'a', 'text': 'b'}])[0]['error']", "delete_file('plan')",
+        "save_skill('f', 'def f(): return 1', 'x')",
+    ):  # fmt: skip
+        answer = await target.run(call, reader)
+        assert "PermissionError" in answer.error or "not defined" in answer.error, call
+        assert answer.run == "", "it has changed nothing that could be undone"
+    assert (await target.run("read_file('plan')", reader)).result == "x"
+    listed = {str(line).partition("(")[0] for line in await target.functions(reader)}
+    assert {"read_file", "list_files", "recall", "load_skill"} <= listed
+    assert not {"write_file", "delete_file", "save_skill", "remember"} & listed
     agent = replace(MALLORY, access=Access.AGENT)
     assert "PermissionError" in (await target.run("set_rules(gate='off')", agent)).error
-    names = str((await target.service.call(RunCodeRequest(code="functions()", max_tokens=90_000), who=MALLORY)).result)
-    assert not any(
-        f"'{verb}(" in names for verb in ("purge", "backup", "tokens", "import_notes", "reembed", "run_code")
-    )
+    names = {line.partition("(")[0] for line in await target.functions(MALLORY)}
+    assert not {"purge", "backup", "tokens", "import_notes", "reembed", "run_code"} & names
+    assert {"write_file", "delete_file", "save_skill", "remember"} <= names
     await target.require_unharmed()
+
+
+async def test_quota_of_programs_at_once(target: Target) -> None:
+    """Programs that write files at the same time share one quota, also where they write the same file."""
+    workspace = Workspace(
+        documents=target.engine.documents, clock=target.engine.clock, who=MALLORY, quota=100_000
+    )  # fmt: skip
+    writes = [workspace.write(f"{n % 5}", "x" * (10_000 + 30_000 * (n % 2))) for n in range(16)]
+    answers = await asyncio.gather(*writes, return_exceptions=True)
+    assert {type(answer) for answer in answers} == {int, TooLarge}
+    sizes = await workspace.sizes()
+    stored = {name: len(await workspace.read(name)) for name in sizes}
+    assert sum(stored.values()) <= sum(sizes.values()) <= workspace.quota
 
 
 async def test_internal_errors(target: Target) -> None:
@@ -197,8 +229,10 @@ async def test_demanded_wall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Where a wall is demanded and there is none, no program runs, and `doctor` says so."""
     monkeypatch.setenv("PATH", str(tmp_path))
     async with open_curated(tmp_path) as memory, open_target(memory, policy=WallPolicy.REQUIRED) as target:
-        with pytest.raises(WrongState, match=r"bwrap is not installed|a program of Linux"):
-            await target.run("1")
+        for _ in range(3):
+            # A program that could not start is not counted as one around the next.
+            with pytest.raises(WrongState, match=r"bwrap is not installed|a program of Linux"):
+                await target.run("1")
         report = await target.service.call(DoctorRequest(), who=Caller())
         (check,) = (check for check in report.checks if check.name == "programs")
         assert (check.ok, "refused" in check.detail) == (False, True)

@@ -103,12 +103,20 @@ class Functions:
         """Carry out a verb, and return its result as plain data."""
         verb = self._find(name)
         request = verb.request.of(**_bind(verb, args, kwargs))
-        self.has_written = self.has_written or not verb.reads
         return to_json(await self._carry_out(verb, request))
 
     def offers(self, name: str) -> bool:
         """Whether the caller may use a verb."""
         return name in self._verbs
+
+    def allows(self, needed: Access) -> bool:
+        """Whether the caller has a level of access."""
+        return _LEVELS.index(self.access) >= _LEVELS.index(needed)
+
+    @property
+    def access(self) -> Access:
+        """What the caller may do."""
+        return self._who.access
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,11 +128,15 @@ class Functions:
             return await self._call(request, who=self._who)
         # A write that has begun is completed, as it is for every other caller.
         work = asyncio.ensure_future(self._call(request, who=self._who))
+        # A refusal has changed nothing, except that a long verb may have begun.
+        self.has_written = self.has_written or verb.long
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
             await asyncio.wait({work})
             raise
+        finally:
+            self.has_written = self.has_written or not (work.cancelled() or work.exception())
 
     def _find(self, name: str) -> Verb:
         verb = VERBS.get(name)

@@ -13,6 +13,7 @@ from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS
+from scrubjay.workers import run_in_thread
 
 PRELUDE = """
 import json, math, re
@@ -66,6 +67,11 @@ MODULES = (
 """The modules that a program can import, of which `statistics` is one of these functions."""
 _MANY = "_many"
 _MAX_BATCH = 10_000
+_MAX_STATISTIC = 100_000
+_MAX_GROUPS = 10_000
+_MAX_BITS = 1024
+# So few values take less than a millisecond.
+_FEW = 100
 STATISTICS = (
     "mean", "fmean", "median", "median_low", "median_high", "mode", "multimode", "stdev", "pstdev", "variance",
     "pvariance", "quantiles",
@@ -79,6 +85,7 @@ class _Function:
     # The verb whose rights it needs; empty if it touches nothing but the caller's own files.
     verb: str
     call: Callable[..., Awaitable[Json]]
+    needs: Access = Access.READ
 
     @property
     def name(self) -> str:
@@ -97,7 +104,15 @@ class Library:
     @property
     def names(self) -> frozenset[str]:
         """The names that a program may pass around as values."""
-        return frozenset((*self._own, *self._functions.names)) - {"load_skill"}
+        return frozenset((*self._allowed, *self._functions.names)) - {"load_skill"}
+
+    @property
+    def _allowed(self) -> list[str]:
+        """The functions of this module that the caller may use."""
+        return [
+            name for name, function in self._own.items()
+            if (self._functions.offers(function.verb) if function.verb else self._functions.allows(function.needs))
+        ]  # fmt: skip
 
     async def call(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
         """Call a function, or once for each item of a list if its name ends so; raises HostError."""
@@ -110,12 +125,13 @@ class Library:
     async def _call(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
         own = self._own.get(name)
         if own is None and name.startswith("statistics."):
-            return _statistic(name.removeprefix("statistics."), args, kwargs)
+            return await _statistic(name.removeprefix("statistics."), args, kwargs)
         if own is None:
             return await self._functions.call(name, args, kwargs)
         try:
             if own.verb and not self._functions.offers(own.verb):
                 return await self._functions.call(own.verb, args, kwargs)
+            self._functions.access.require(own.needs, verb=name)
             return await own.call(*args, **kwargs)
         except TypeError:
             # The wrong number of arguments, for the functions here check their types themselves.
@@ -157,18 +173,19 @@ class Library:
                 signature="read_file(name)", verb="", call=self._read_file, about="Return the text of a file.",
             ),
             _Function(
-                signature="write_file(name, text)", verb="", call=self._write_file,
+                signature="write_file(name, text)", verb="", call=self._write_file, needs=Access.AGENT,
                 about="Keep a text as a file of your own for later programs; returns its size.",
             ),
             _Function(
                 signature="list_files()", verb="", call=self._list_files, about="Return your files with their sizes.",
             ),
             _Function(
-                signature="delete_file(name)", verb="", call=self._delete_file, about="Delete one of your files.",
+                signature="delete_file(name)", verb="", call=self._delete_file, needs=Access.AGENT,
+                about="Delete one of your files.",
             ),
             _Function(
-                signature='save_skill(name, source="", description="", tags=[], example=None, draft=False)', verb="",
-                call=self._save_skill,
+                signature='save_skill(name, source="", description="", tags=[], example=None, draft=False)',
+                verb="save_skill", call=self._save_skill,
                 about="Save a function as a skill, after it was run with the arguments of its example. The source is a "
                 "text, or a function of this program.",
             ),
@@ -228,7 +245,7 @@ class Library:
 
     async def _list_functions(self) -> Json:
         return [
-            *(f"{function.signature}: {function.about}" for function in self._own.values() if function.about),
+            *(f"{own.signature}: {own.about}" for own in map(self._own.__getitem__, self._allowed) if own.about),
             *(f"{signature}: {about}" for signature, about in IN_PRELUDE.items()),
             *_verb_lines([name for name in self._functions.names if name in self.names and name not in self._own]),
         ]
@@ -239,15 +256,32 @@ def _verb_lines(names: Sequence[str]) -> list[str]:
     return [f"{signature_of(verbs[name])}: {about_verb(verbs[name])}" for name in names]
 
 
-def _statistic(name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+async def _statistic(name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
     if name not in STATISTICS:
         raise HostError(kind="AttributeError", message=unknown_name(name, STATISTICS))
+    given = (*args, *kwargs.values())
+    size = sum(len(value) for value in given if isinstance(value, list | str | dict))
+    if size > _MAX_STATISTIC:
+        raise HostError(kind="ValueError", message=f"statistics.{name} takes {_MAX_STATISTIC:,} values at most")
+    groups = kwargs.get("n")
+    if isinstance(groups, int) and groups > _MAX_GROUPS:
+        raise HostError(kind="ValueError", message=f"statistics.{name} makes {_MAX_GROUPS:,} groups at most")
+    few = size <= _FEW and groups is None
     try:
-        return getattr(statistics, name)(*args, **kwargs)
+        return _compute(name, args, kwargs) if few else await run_in_thread(_compute, name, args, kwargs)
     except (statistics.StatisticsError, ValueError, ZeroDivisionError, OverflowError) as error:
         raise HostError(kind="ValueError", message=str(error)) from None
     except (TypeError, AttributeError) as error:
         raise HostError(kind="TypeError", message=str(error)) from None
+
+
+def _compute(name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
+    for value in (*args, *kwargs.values()):
+        for number in value if isinstance(value, list) else (value,):
+            # One that a float cannot hold has an exact mean all the same, after minutes.
+            if isinstance(number, int) and number.bit_length() > _MAX_BITS:
+                raise OverflowError("int too large to convert to float")
+    return getattr(statistics, name)(*args, **kwargs)
 
 
 def _text(value: Json, name: str) -> str:

@@ -15,6 +15,7 @@ from scrubjay.model.code import CodeLimits
 from scrubjay.workers import Shares
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
     from pydantic_monty import AsyncMonty, AsyncMontySession, ExternalModule, OSPolicy
@@ -78,25 +79,11 @@ class WorkerPool:
             raise WrongState("a skill that is tried cannot save skills", hint="Save them one by one")
         async with nullcontext() if depth else self._turns.turn():
             _depth.set(depth + 1)
-            pool = await self.start()
-            limits = self.limits
-            policy: OSPolicy = {"sleep_system_max": inf, "timezone": "utc"}
-            if now:
-                policy["datetime"] = now
-            async with pool.checkout(
-                script_name="program.py",
-                limits={
-                    "max_feed_duration_secs": limits.seconds, "max_memory": limits.memory_mb << 20,
-                    "max_recursion_depth": limits.recursion, "max_suspensions": limits.calls,
-                    "max_total_sleep_secs": limits.sleep_seconds,
-                },
-                os_policy=policy,
-                external_modules=modules,
-            ) as session:  # fmt: skip
-                try:
+            try:
+                async with self._checkout(await self.start(), now=now, modules=modules) as session:
                     yield session
-                finally:
-                    _depth.set(depth)
+            finally:
+                _depth.set(depth)
 
     async def close(self) -> None:
         """End the workers."""
@@ -107,6 +94,24 @@ class WorkerPool:
             if self._walled is not None:
                 self._walled.close()
                 self._walled = None
+
+    def _checkout(
+        self, pool: "AsyncMonty", *, now: "datetime | None", modules: "Mapping[str, ExternalModule]"
+    ) -> "AbstractAsyncContextManager[AsyncMontySession]":
+        limits = self.limits
+        policy: OSPolicy = {"sleep_system_max": inf, "timezone": "utc"}
+        if now:
+            policy["datetime"] = now
+        return pool.checkout(
+            script_name="program.py",
+            limits={
+                "max_feed_duration_secs": limits.seconds, "max_memory": limits.memory_mb << 20,
+                "max_recursion_depth": limits.recursion, "max_suspensions": limits.calls,
+                "max_total_sleep_secs": limits.sleep_seconds,
+            },
+            os_policy=policy,
+            external_modules=modules,
+        )  # fmt: skip
 
     async def _build_wall(self) -> WalledProgram:
         if self._walled is None:

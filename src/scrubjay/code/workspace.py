@@ -26,7 +26,8 @@ _MAX_NAME = 100
 _OWNER_DIGITS = 16
 _HANDLE = "result-"
 _INDEX = "index"
-_ATTEMPTS = 5
+# Each time one of the programs that run at once succeeds.
+_ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,16 +50,16 @@ class Workspace:
     async def write(self, name: str, text: str) -> int:
         """Store a file, in the place of one with the same name; returns its size in bytes."""
         key, size = _key(name), len(text.encode("utf-8", "replace"))
-        others = {other: used for other, used in (await self.sizes()).items() if other != name}
-        used = sum(others.values()) + size
-        if used > self.quota or len(others) >= _MAX_FILES:
-            raise TooLarge(
-                f"the workspace has room for {self.quota:,} bytes in {_MAX_FILES} files, and {used:,} bytes in "
-                f"{len(others) + 1} files are too much",
-                hint="Delete files with delete_file",
-            )
+        # Its room is taken first, so that programs that run at once cannot all find the same room free.
+        await self._take_room(name, size)
         await self._put(_FILES, key, lambda _: {"text": text})
-        await self._put(_FILES, _INDEX, lambda sizes: {**sizes, name: size})
+        if (await self.sizes()).get(name, 0) < size:
+            # Another program has written or deleted the same file meanwhile.
+            try:
+                await self._take_room(name, size)
+            except TooLarge:
+                await self.delete(name)
+                raise
         return size
 
     async def sizes(self) -> dict[str, int]:
@@ -73,6 +74,20 @@ class Workspace:
             _FILES, _INDEX, lambda sizes: {other: used for other, used in sizes.items() if other != name}
         )  # fmt: skip
         return await self.documents.delete_document(self.who.space, self._collection(_FILES), key)
+
+    async def _take_room(self, name: str, size: int) -> None:
+        def change(sizes: Mapping[str, Json]) -> dict[str, Json]:
+            after = {**sizes, name: size}
+            used = sum(cast("dict[str, int]", after).values())
+            if used > self.quota or len(after) > _MAX_FILES:
+                raise TooLarge(
+                    f"the workspace has room for {self.quota:,} bytes in {_MAX_FILES} files, and {used:,} bytes in "
+                    f"{len(after)} files are too much",
+                    hint="Delete files with delete_file",
+                )
+            return after
+
+        await self._put(_FILES, _INDEX, change)
 
     async def store_result(self, value: Json) -> str:
         """Store a result for reading on, in the place of the oldest one if there are many; returns its handle."""

@@ -49,6 +49,10 @@ def test_the_function_of_a_source_tells_its_parameters_and_its_purpose() -> None
         ("def f(*args): pass", "line 1: the parameters of a skill are given by name"),
         ("def f(**options): pass", "given by name"),
         ("def f():\n    return " + "-" * 60_000 + "1", "nested too deeply"),
+        (
+            "\ndef f(x=" + "-" * 1_500 + "1): pass",
+            "line 2: a parameter has a type or default that is nested too deeply",
+        ),
         ("def f():\n    return " + "(" * 300 + ")" * 300, "parentheses"),
         (f"def f(): pass\n# {'x' * 10_000_000}", "10,000,0.* bytes; the limit is 64,000"),
     ],

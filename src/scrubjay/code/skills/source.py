@@ -132,4 +132,12 @@ def _parameters(function: ast.FunctionDef) -> Iterator[SkillParameter]:
 
 
 def _text(node: ast.expr | None) -> str:
-    return "" if node is None else ast.unparse(node)[:_MAX_STEP]
+    if node is None:
+        return ""
+    try:
+        return ast.unparse(node)[:_MAX_STEP]
+    except RecursionError:
+        raise InvalidInput(
+            f"line {node.lineno}: a parameter has a type or default that is nested too deeply",
+            hint="Compute it in the function", field="source", line=node.lineno,
+        ) from None  # fmt: skip
