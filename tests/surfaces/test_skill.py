@@ -34,7 +34,8 @@ def test_a_skill_is_saved_shown_run_and_changed(tmp_path: Path) -> None:
     assert run_json("skill", "show", "count")["skill"]["version"] == 2  # type: ignore[index]
     for words, problem in (
         (("skill", "edit", "count"), "say what to change"),
-        (("skill", "edit", "none", "--file", str(file)), "no memory is called 'none'"),
+        (("skill", "edit", "none", "--file", str(file)), "no skill is called 'none'"),
+        (("skill", "run", "none"), "`list_skills` lists the skills"),
         (("skill", "save", "x", "--file", str(tmp_path / "none.py")), "cannot be read"),
         (("skill", "save", "a/b", "--file", str(file)), "Call it a_b"),
     ):

@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from scrubjay.code.functions import HostError, unknown_name
-from scrubjay.code.library import HOST, MODULES, PRELUDE, STATISTICS, Library
+from scrubjay.code.library import HOST, MODULES, PRELUDE, STATISTICS, TYPE_OF_RESULT, Library
 from scrubjay.code.pool import WorkerPool, resident_mb
-from scrubjay.code.values import NotJson, plain_in_background
+from scrubjay.code.values import NotJson, no_json, plain_in_background
 from scrubjay.errors import ScrubjayError
+from scrubjay.model.code import CodeLimits
 from scrubjay.model.memory import Json
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _KILOBYTE = 1024
 _SLACK_SECONDS = 2.0
 _SLEEP, _IMPORT = "system.sleep", "import"
 _DEEP = "<deeply nested>"
+_TIME_LIMIT = "feed time limit exceeded"
 _NO_MACHINE = "programs cannot reach the machine; for files use read_file and write_file"
 _HINTS = (
     ("cannot suspend in this synchronous context",
@@ -31,7 +33,8 @@ _HINTS = (
     ("can't be awaited", "Call functions of the memory without await"),
     ("programs cannot use", "Write it in simpler Python: there are no generators and no inheritance"),
     ("ModuleNotFoundError", f"There are {', '.join(MODULES)}"),
-    ("time limit exceeded", "Do less in one program, or use functions that end in _many"),
+    ("took longer than", "Do less in one program, or use functions that end in _many"),
+    ("at its time limit", "Compute with smaller numbers and texts"),
     ("suspension limit", "Use functions that end in _many, which take a list"),
     ("memory limit", "Keep less at a time: filter what you read, and return counts and samples"),
     ("sleep limit", "Do not wait in programs"),
@@ -91,14 +94,14 @@ async def execute(
     failure: _Failure | None = None
     async with pool.session(now=now, modules=modules) as session:
         before = resident_mb(session.worker_pid)
-        program = _Program(session, library, printed=printed, most=pool.limits.output_kb * _KILOBYTE)
+        program = _Program(session, library, printed=printed, limits=pool.limits)
         await session.feed_run(PRELUDE, print_callback=printed)
         began = time.perf_counter()
         try:
             async with asyncio.timeout(pool.limits.seconds + _SLACK_SECONDS):
                 value = await program.run(code, variables)
         except TimeoutError:
-            failure = _Failure(f"TimeoutError: the program took longer than {pool.limits.seconds} s")
+            failure = _Failure(_took_longer(pool.limits.seconds))
         except _Failure as error:
             failure = error
         elapsed = time.perf_counter() - began
@@ -113,11 +116,14 @@ async def execute(
 class _Program:
     """A program in a worker."""
 
-    def __init__(self, session: "AsyncMontySession", library: Library, *, printed: _Printed, most: int) -> None:
+    def __init__(
+        self, session: "AsyncMontySession", library: Library, *, printed: _Printed, limits: CodeLimits
+    ) -> None:  # fmt: skip
         self._session = session
         self._library = library
         self._printed = printed
-        self._most = most
+        self._most = limits.output_kb * _KILOBYTE
+        self._seconds = limits.seconds
 
     async def run(self, code: str, variables: Mapping[str, Json]) -> Json:
         """Return the value of `result`, else that of the last line; raises _Failure."""
@@ -127,14 +133,22 @@ class _Program:
             last = await self._drive(code, variables)
             result = await self._drive("result", {})
             value = result.output
-            return await plain_in_background(last.output if value is None else value, most=self._most)
+            if isinstance(value, str):
+                await self._require_text(value)
+            return await plain_in_background(last.output if value is None else value, most=self._most, is_result=True)
         except NotJson as error:
             raise _Failure(f"ValueError: the result cannot be returned: {error}") from None
         except MontyError as error:
-            raise _Failure(_message(error), line=_line(error)) from None
+            raise _Failure(_message(error, self._seconds), line=_line(error)) from None
         except ValueError as error:
             # A number with thousands of digits, or a value that contains itself.
             raise _Failure(f"ValueError: the result cannot be returned: {error}") from None
+
+    async def _require_text(self, value: str) -> None:
+        """Refuse what is no text inside: the interpreter gives functions, modules and classes out as one."""
+        kind = await self._drive(TYPE_OF_RESULT, {})
+        if kind.output != "str":
+            raise no_json(value)
 
     async def _drive(self, code: str, variables: Mapping[str, Json]) -> Any:
         """Run a part to its end, and answer each of its calls."""
@@ -187,7 +201,7 @@ def _placeholder(name: str) -> Any:
     return function
 
 
-def _message(error: "MontyError") -> str:
+def _message(error: "MontyError", seconds: int) -> str:
     """Return an error as Python shows it, without the words of the interpreter about itself."""
     from pydantic_monty import MontyCrashedError, MontySyntaxError  # noqa: PLC0415
 
@@ -195,6 +209,8 @@ def _message(error: "MontyError") -> str:
         reason = "it did not stop at its time limit" if error.timed_out else "it took too much memory, or crashed"
         return f"RuntimeError: the worker of the program was ended, because {reason}"
     text = str(error)
+    if _TIME_LIMIT in text:
+        return _took_longer(seconds)
     if isinstance(error, MontySyntaxError):
         return f"SyntaxError: {text}"
     return text.replace("The monty syntax parser does not yet support", "programs cannot use")
@@ -205,6 +221,10 @@ def _line(error: "MontyError") -> int | None:
     traceback = cast("Any", getattr(error, "traceback", list))
     lines: list[int] = [frame.line for frame in traceback() if frame.filename == _PROGRAM]
     return lines[-1] if lines else None
+
+
+def _took_longer(seconds: int) -> str:
+    return f"TimeoutError: the program took longer than {seconds} s"
 
 
 def _hint(error: str) -> str:

@@ -19,6 +19,7 @@ PRELUDE = """
 import json, math, re
 
 result = None
+_type = type
 
 def filter_by_confidence(results, threshold):
     return [r for r in results if r.get("confidence", r.get("score", r.get("relevance_score", 0))) > threshold]
@@ -49,6 +50,8 @@ _shared = {
 }
 """
 """What every program begins with: the modules that it need not import, and functions that need no memory."""
+TYPE_OF_RESULT = "_type(result).__name__"
+"""Programs often have a variable that is called `type`."""
 IN_PRELUDE = {
     "filter_by_confidence(results, threshold)": "Return the results whose confidence, score or relevance is above a "
     "threshold.",

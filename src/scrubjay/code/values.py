@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -20,6 +21,8 @@ _MAX_BITS = 10_000
 # What is larger is converted in a thread, for all wait for the event loop.
 _SMALL = 20_000
 _ELLIPSIS = "…"
+# How the interpreter shows a function or a module, in the place of its value.
+_NO_TEXT = re.compile(r"<function '[^']*' at 0x[0-9a-f]+>|<module '[^']*'>")
 
 
 class NotJson(Exception):
@@ -30,22 +33,29 @@ class TooMuch(NotJson):
     """A value that is too large."""
 
 
-def plain(value: object, *, most: int) -> Json:
+def plain(value: object, *, most: int, is_result: bool = False) -> Json:
     """Return a value as JSON of at most so many characters; raises NotJson.
+
+    A result has no functions and modules, which look like texts; an argument may be the name of one.
 
     Programs share parts of values, so that a small one may be huge when it is written out: the size is counted first.
     """
-    return _Plain(most).convert(value, depth=0)
+    return _Plain(most, is_result=is_result).convert(value, depth=0)
 
 
-async def plain_in_background(value: object, *, most: int) -> Json:
+async def plain_in_background(value: object, *, most: int, is_result: bool = False) -> Json:
     """Return a value as JSON like `plain`, without keeping the event loop for long."""
     try:
-        return plain(value, most=min(_SMALL, most))
+        return plain(value, most=min(_SMALL, most), is_result=is_result)
     except TooMuch:
         if most <= _SMALL:
             raise
-    return await asyncio.to_thread(plain, value, most=most)
+    return await asyncio.to_thread(plain, value, most=most, is_result=is_result)
+
+
+def no_json(name: str) -> NotJson:
+    """Return the error for what is no JSON."""
+    return NotJson(f"it contains {name[:_MAX_NAME]!r}, which is no JSON: return texts, numbers, lists and dicts")
 
 
 def dump(value: Json) -> str:
@@ -95,8 +105,9 @@ def shorten(text: str, tokens: int) -> str:
 class _Plain:
     """One conversion, with the number of characters that are left."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, is_result: bool) -> None:
         self._most = self._left = most
+        self._is_result = is_result
 
     def convert(self, value: object, *, depth: int) -> Json:
         if depth > _MAX_DEPTH:
@@ -106,6 +117,8 @@ class _Plain:
             return value
         if isinstance(value, str):
             self._spend(len(value))
+            if self._is_result and _NO_TEXT.fullmatch(value):
+                raise no_json(value)
             # A lone half of a surrogate pair is no text.
             return value.encode("utf-8", "replace").decode("utf-8")
         if isinstance(value, int | float | Decimal):
@@ -124,10 +137,7 @@ class _Plain:
         attributes = getattr(value, "attributes", None)
         if isinstance(attributes, Mapping):
             return self._mapping(cast("Mapping[object, object]", attributes), depth)
-        name = getattr(value, "name", None) or type(value).__name__
-        raise NotJson(
-            f"it contains {str(name)[:_MAX_NAME]!r}, which is no JSON: return texts, numbers, lists and dicts"
-        )
+        raise no_json(str(getattr(value, "name", None) or type(value).__name__))
 
     def _number(self, value: float | Decimal) -> Json:
         if isinstance(value, int):
@@ -145,6 +155,8 @@ class _Plain:
             if not isinstance(name, str | int | float | bool | date) and name is not None:
                 raise NotJson(f"it has the key {str(name)[:_MAX_NAME]}, and keys of JSON are texts: use str()")
             text = str(self.convert(name, depth=depth + 1))
+            if text in result:
+                raise NotJson(f"it has two keys that are {text[:_MAX_NAME]!r} as texts: make them differ with str()")
             result[text] = self.convert(item, depth=depth + 1)
         return result
 

@@ -200,7 +200,13 @@ class Skills:
 
     async def _find(self, ref: str, *, who: Caller) -> Skill:
         """Return a skill that may be run."""
-        memory = await resolve(self.engine.reader, ref, space=who.space, state=State.LIVE)
+        try:
+            memory = await resolve(self.engine.reader, ref, space=who.space, state=State.LIVE)
+        except NotFound as error:
+            near = f"{error.hint} " if error.fields.get("suggestions") else ""
+            raise NotFound(
+                f"no skill is called {ref[:100]!r}", hint=f"{near}`list_skills` lists the skills", **error.fields
+            ) from None
         skill = Skill.of_memory(memory)
         if skill is None:
             raise NotFound(f"{memory.name!r} is no skill", hint="`list_skills` lists the skills", ref=ref[:200])
