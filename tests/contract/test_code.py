@@ -20,7 +20,7 @@ MAY_READ_ENVIRONMENT = {
 BROAD_HANDLERS = {
     "src/scrubjay/code/functions.py": 1,  # a program learns nothing of an error that is ours
     "src/scrubjay/telemetry.py": 1,
-    "src/scrubjay/curation/runner.py": 2,  # a job that fails stops no other
+    "src/scrubjay/curation/runner.py": 3,  # a job or a space that fails stops no other
     "src/scrubjay/embedding/batching.py": 1,
     "src/scrubjay/embedding/clip.py": 1,  # tokenizers raise plain Exception
     "src/scrubjay/indexing/local_index.py": 1,

@@ -156,14 +156,14 @@ async def test_what_was_taken_back_is_kept_up_and_expires(memory: CuratedMemory)
 
 
 async def test_a_budget_keeps_what_lasts_and_spares_the_profile(memory: CuratedMemory) -> None:
-    note, fact, profile, wish = [
+    note, fact, profile, rule = [
         await memory.keep(f"written as {kind}", days=days, kind=kind)
         for kind, days in (("note", 100), ("fact", 300), ("User-Profile", 900), ("standing_instruction", 900))
     ]
     report = await memory.runner.prune(PruneRequest(keep=3), who=OWNER)
     assert [change.ids for change in report.changes] == [(note.id,)], "a fact of 300 days is worth more than a note"
     await memory.runner.prune(PruneRequest(days=30, keep=0), who=OWNER)
-    assert await states(memory, fact, profile, wish) == [State.TRASHED, State.LIVE, State.LIVE]
+    assert await states(memory, fact, profile, rule) == [State.TRASHED, State.LIVE, State.LIVE]
 
 
 async def test_a_budget_keeps_the_best_and_refuses_no_write(memory: CuratedMemory) -> None:
@@ -249,10 +249,10 @@ async def test_a_damaged_body_is_a_problem_of_a_job_and_hinders_neither_jobs_nor
     await memory.runner.run_due()
     get, ids = memory.store.get, memory.store.ids
 
-    async def get_damaged(space: str, wanted: Sequence[str]) -> dict[str, Memory]:
-        if hurt.id in wanted:
+    async def get_damaged(space: str, ids_read: Sequence[str]) -> dict[str, Memory]:
+        if hurt.id in ids_read:
             raise BodyDamaged("its checksum is wrong", memory_id=hurt.id)
-        return await get(space, wanted)
+        return await get(space, ids_read)
 
     async def fail_alone(space: str, **options: Any) -> list[str]:
         if space == "alone":

@@ -206,6 +206,10 @@ async def test_the_way_back_embeds_nothing_and_the_settings_decide_again(
         for model, url in (("none", ""), ("minilm", "http://127.0.0.1:1/v1")):
             with pytest.raises(InvalidInput):
                 await engine.reembed(ReembedRequest(model=model, url=url), who=WHO)
+        with pytest.raises(InvalidInput, match="there is no model 'nosuch'") as refused:
+            await engine.reembed(ReembedRequest(model="minilm:nosuch"), who=WHO)
+        assert "sentence-transformers:NAME" in refused.value.hint
+        assert await read_chosen_model(store) is None
         same = await engine.reembed(ReembedRequest(model="first"), who=WHO)
         assert (same.previous, same.vectors) == ("first", 0)
 

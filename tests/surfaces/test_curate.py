@@ -35,6 +35,24 @@ def test_a_person_plans_runs_looks_and_takes_back(home: Path, tmp_path: Path, mo
     assert run_json("curate", "tiers")["report"]["planned"] == 0  # type: ignore[index]
 
 
+def test_a_prune_is_a_run_like_any_other_and_one_without_changes_has_nothing_to_take_back(home: Path) -> None:
+    for name in ("parking", "printer"):
+        run("remember", f"Sarah wrote down where the {name} is", "--name", name)
+    assert run("curate", "tiers").code == 0
+    nothing = run("curate", "--undo", "last")
+    assert (nothing.code, nothing.out.splitlines()[-1]) == (
+        0, "it has changed nothing: there is nothing to take back",
+    )  # fmt: skip
+    pruned = run("prune", "--keep", "1", "--include", "stated").out
+    assert run("curate", "--last").out == pruned
+    assert pruned.startswith("done: changed 1 of 1 (prune")
+    assert run_json("status")["memories"] == {"live": 1, "trashed": 1}
+    assert run("curate", "--undo", "last").code == 0
+    assert run_json("status")["memories"] == {"live": 2}
+    # What was taken back before does not matter to a new request.
+    assert run("prune", "--keep", "1", "--include", "stated").out.startswith("done: changed 1 of 1 (prune")
+
+
 @pytest.mark.parametrize(
     ("typed", "code"),
     [

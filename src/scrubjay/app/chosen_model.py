@@ -11,6 +11,7 @@ from scrubjay.app.indexes import make_index
 from scrubjay.app.models import EMBEDDERS, make_embedder, model_name
 from scrubjay.app.notes_location import notes_location
 from scrubjay.app.stores import is_encrypted
+from scrubjay.embedding.profiles import BUNDLED
 from scrubjay.engine.model_switch import (
     Choice,
     ModelInUse,
@@ -71,6 +72,15 @@ def _choose(current: Choice, named: str, url: str, dimension: int) -> dict[str, 
         kind, name = str(current.get("embedder")), named.strip()
     if kind == "none":
         raise InvalidInput("without an embedder there are no vectors", hint="Name a model", field="model")
+    if kind == "minilm":
+        if name not in ("", BUNDLED):
+            raise InvalidInput(
+                f"there is no model {name[:100]!r}: minilm is one model, and needs no name",
+                hint="Name the embedder too, as in sentence-transformers:NAME or openai:NAME; "
+                f"the embedders are {', '.join(EMBEDDERS)}",
+                field="model",
+            )
+        name = ""
     if url and kind not in _SERVERS:
         raise InvalidInput(f"the embedder {kind!r} has no address", hint="Leave out the address", field="url")
     if kind in _SERVERS and not url and kind == current.get("embedder"):

@@ -147,8 +147,8 @@ def last_use(memory: Memory, now: datetime) -> datetime:
     A time after tomorrow comes from a wrong clock, and must not keep a memory in use for years.
     """
     moments = (memory.updated_at, memory.last_accessed, memory.last_confirmed)
-    known = [moment for moment in moments if moment is not None and moment <= now + DAILY]
-    return max(known, default=min(memory.created_at, now))
+    valid = [moment for moment in moments if moment is not None and moment <= now + DAILY]
+    return max(valid, default=min(memory.created_at, now))
 
 
 class CurationJob(Protocol):

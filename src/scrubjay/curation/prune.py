@@ -9,20 +9,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from scrubjay.curation.apply import DONE, apply_changes
 from scrubjay.curation.duplicates import DuplicatesJob
 from scrubjay.curation.plan import DAILY, CurationContext, CurationJob, PlannedChange, last_use
-from scrubjay.curation.stored_runs import PAGE_SIZE, StoredRuns
+from scrubjay.curation.stored_runs import StoredRuns
 from scrubjay.model.change import Action
-from scrubjay.model.curation import CurationReport, CurationRun, RunState
 from scrubjay.model.decay import INSTRUCTION_KINDS, PROFILE_KINDS, decayed, kind_key, rate_of
 from scrubjay.model.memory import Json, Memory, Method, State, Trust
 from scrubjay.model.requests import PruneRequest, PurgeRequest
 from scrubjay.model.rules import Rules
 from scrubjay.model.timestamps import to_iso
-from scrubjay.ports import Commit, Progress
+from scrubjay.ports import Commit
 
-__all__ = ["EXPIRED", "SPARED", "PruneJob", "PruneOptions", "Pruned", "prune", "worth"]
+__all__ = ["EXPIRED", "SPARED", "PruneJob", "PruneOptions", "pruning_jobs", "worth"]
 
 SPARED = ("pinned", "linked", "stated")
 """What pruning spares unless it is asked not to: pinned memories, those that others link to, and the user's words.
@@ -176,47 +174,16 @@ class PruneJob:
                     yield self._change(memory.id, memory.version, "purge", f"in the trash for {days} days")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
-    """The report of a prune, and all its changes, each with its outcome."""
-
-    report: CurationReport
-    changes: tuple[tuple[PlannedChange, str], ...]
-
-
-async def prune(request: PruneRequest, context: CurationContext, *, progress: Progress | None = None) -> Pruned:
-    """Prune as a request says, or only plan it; without a limit in it, as the rules of the space say."""
-    options = _options_of(request)
-    jobs: list[CurationJob] = [*([DuplicatesJob(with_additions=True)] if request.clusters else [])]
-    if options.has_limit or not request.clusters:
-        jobs.append(PruneJob(options if options.has_limit else None))
-    outcomes: list[tuple[PlannedChange, str]] = []
-    run = CurationRun(id=context.run, space=context.space, jobs=(), started_at=context.now)
-    for job in jobs:
-        # The whole plan first: what is merged is not pruned too.
-        planned = [change async for change in job.plan(context)]
-        for start in range(0, len(planned), PAGE_SIZE):
-            page = planned[start : start + PAGE_SIZE]
-            results = [""] * len(page) if request.dry_run else await apply_changes(job, page, context)
-            for change, outcome in zip(page, results, strict=True):
-                is_done = outcome in ("", DONE)
-                run = run.count(job.name, change.step) if is_done else replace(run, skipped=run.skipped + 1)
-                outcomes.append((change, outcome))
-            if progress is not None:
-                progress(len(outcomes), max(len(outcomes), len(planned)))
-            await context.pause()
-    report = CurationReport(
-        run=context.run if run.done else "", state=RunState.PLANNED if request.dry_run else RunState.DONE,
-        jobs=tuple(job.name for job in jobs), started_at=run.started_at, dry_run=request.dry_run,
-        planned=len(outcomes), done=0 if request.dry_run else run.done, skipped=run.skipped, counts=run.counts,
-    )  # fmt: skip
-    return Pruned(report=report, changes=tuple(outcomes))
-
-
-def _options_of(request: PruneRequest) -> PruneOptions:
-    return PruneOptions(
+def pruning_jobs(request: PruneRequest) -> tuple[CurationJob, ...]:
+    """Return the jobs that prune as a request says; without a limit in it, as the rules of the space say."""
+    options = PruneOptions(
         days=request.days, keep=request.keep, keep_bytes=request.keep_bytes, include=request.include
     )  # fmt: skip
+    # Merged first: what becomes part of another memory is not pruned too.
+    jobs: list[CurationJob] = [DuplicatesJob(with_additions=True)] if request.clusters else []
+    if options.has_limit or not request.clusters:
+        jobs.append(PruneJob(options if options.has_limit else None))
+    return tuple(jobs)
 
 
 def worth(memory: Memory, now: datetime) -> float:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from scrubjay.curation.apply import DONE, apply_changes
 from scrubjay.curation.plan import CurationContext, CurationJob
 from scrubjay.curation.polish import join_statements
-from scrubjay.curation.prune import EXPIRED, prune
+from scrubjay.curation.prune import EXPIRED, pruning_jobs
 from scrubjay.curation.registry import JOBS, chosen_jobs
 from scrubjay.curation.schedule import LEASE, Schedule, SpaceRecord
 from scrubjay.curation.stored_runs import PAGE_SIZE, PlanPage, StoredRuns, new_run
@@ -51,6 +51,7 @@ class _Work:
 
     run: CurationRun
     record: SpaceRecord
+    jobs: Mapping[str, CurationJob]
     progress: Progress | None
     is_scheduled: bool
     renewed_at: datetime
@@ -72,32 +73,30 @@ class CurationRunner:
 
     async def curate(self, request: CurateRequest, *, who: Caller, progress: Progress | None = None) -> CurationReport:
         """Run jobs on a space, or only plan them."""
-        names = chosen_jobs(request.jobs)
-        self._own_requests += 1
-        try:
-            if request.dry_run or not await self._store.ids(who.space, limit=1):
-                return await self._preview(names, space=who.space, request=request)
-            work = await self._claim(who.space, names, progress=progress)
-            run = await self._execute(work)
-            return await self._runs(who.space).report(run, limit=request.limit)
-        finally:
-            self._own_requests -= 1
+        jobs = [JOBS[name] for name in chosen_jobs(request.jobs)]
+        return await self._run(jobs, request, space=who.space, progress=progress)
 
     async def prune(self, request: PruneRequest, *, who: Caller, progress: Progress | None = None) -> CurationReport:
         """Move memories to the trash by age, by worth and by budget, or only plan it."""
-        started_at = self._clock.now()
-        run = "" if request.dry_run else new_id()
-        context = await self._context(who.space, run, pause=self._give_way)
+        return await self._run(pruning_jobs(request), request, space=who.space, progress=progress)
+
+    async def _run(
+        self,
+        jobs: Sequence[CurationJob],
+        request: CurateRequest | PruneRequest,
+        *,
+        space: str,
+        progress: Progress | None,
+    ) -> CurationReport:
         self._own_requests += 1
         try:
-            pruned = await prune(request, context, progress=progress)
+            if request.dry_run or not await self._store.ids(space, limit=1):
+                return await self._preview(jobs, space=space, request=request)
+            work = await self._claim(space, jobs, progress=progress)
+            run = await self._execute(work)
+            return await self._runs(space).report(run, limit=request.limit)
         finally:
             self._own_requests -= 1
-        await self._engine.index.after_commit()
-        return replace(
-            pruned.report, started_at=started_at, ended_at=self._clock.now(),
-            changes=await self._runs(who.space).with_names(pruned.changes[: request.limit]),
-        )  # fmt: skip
 
     async def curations(self, request: CurationsRequest, *, who: Caller) -> tuple[CurationReport, ...]:
         """Return the reports of earlier runs."""
@@ -135,7 +134,8 @@ class CurationRunner:
             return False
         jobs = self.schedule.due_jobs(record, now)
         if record.run or (jobs and await self._store.ids(record.space, limit=1)):
-            work = await self._claim(record.space, jobs, progress=None, is_scheduled=True)
+            due = [JOBS[job] for job in jobs]
+            work = await self._claim(record.space, due, progress=None, is_scheduled=True)
             await self._execute(work)
             return True
         record = replace(record, last={**record.last, **dict.fromkeys(jobs, now)})
@@ -171,22 +171,24 @@ class CurationRunner:
             store=self._store, engine=self._engine, space=space, run=run, rules=rules, pause=pause
         )  # fmt: skip
 
-    async def _preview(self, names: Sequence[str], *, space: str, request: CurateRequest) -> CurationReport:
+    async def _preview(
+        self, jobs: Sequence[CurationJob], *, space: str, request: CurateRequest | PruneRequest
+    ) -> CurationReport:
         """Plan jobs on the space as it is, and store nothing."""
-        run = new_run("", space=space, jobs=names, at=self._clock.now())
+        run = new_run("", space=space, jobs=[job.name for job in jobs], at=self._clock.now())
         context = await self._context(space, "", pause=self._give_way)
         changes: list[tuple[PlannedChange, str]] = []
-        for name in names:
+        for job in jobs:
             try:
-                async for page in self._planned_pages(JOBS[name], context):
+                async for page in self._planned_pages(job, context):
                     changes += [(change, "") for change in page[: request.limit - len(changes)]]
                     for change in page:
-                        run = run.count(name, change.step)
+                        run = run.count(job.name, change.step)
             except Exception as error:
                 if _ends_run(error):
                     raise
-                run = replace(run, problems=(*run.problems, _problem(name, error)))
-            run = _with_damage(run, name, context)
+                run = replace(run, problems=(*run.problems, _problem(job.name, error)))
+            run = _with_damage(run, job.name, context)
         return CurationReport(
             run="", state=RunState.PLANNED if request.dry_run else RunState.DONE, jobs=run.jobs,
             dry_run=request.dry_run,
@@ -195,16 +197,19 @@ class CurationRunner:
         )  # fmt: skip
 
     async def _claim(
-        self, space: str, names: Sequence[str], *, progress: Progress | None, is_scheduled: bool = False
+        self, space: str, jobs: Sequence[CurationJob], *, progress: Progress | None, is_scheduled: bool = False
     ) -> _Work:
         """Start a run, or go on with an earlier one of the same jobs; raise WrongState while another one is running."""
+        names, has_options = [job.name for job in jobs], any(map(_has_options, jobs))
         now, runs = self._clock.now(), self._runs(space)
         record = await self._record(space) or SpaceRecord(space=space, since=now)
         if record.is_held(now):
             raise _already_running(record)
         earlier = await runs.get(record.run)
         is_resumed = earlier is not None and earlier.state is RunState.RUNNING
-        if earlier is None or not is_resumed or (set(earlier.jobs) != set(names) and not is_scheduled):
+        # The earlier plan may be one of other options.
+        is_other = earlier is not None and (has_options or set(earlier.jobs) != set(names))
+        if earlier is None or not is_resumed or (is_other and not is_scheduled):
             run = new_run(new_id(), space=space, jobs=names, at=now)
         else:
             run = earlier
@@ -217,7 +222,10 @@ class CurationRunner:
         if run is not earlier:
             run = await runs.put(run)
         _log.info("curation", extra={"fields": {"run": run.id, "jobs": ",".join(run.jobs), "resumed": run is earlier}})
-        return _Work(run=run, record=record, progress=progress, is_scheduled=is_scheduled, renewed_at=now)
+        return _Work(
+            run=run, record=record, jobs={job.name: job for job in jobs}, progress=progress, is_scheduled=is_scheduled,
+            renewed_at=now,
+        )  # fmt: skip
 
     async def _execute(self, work: _Work) -> CurationRun:
         """Do the rest of a run; when interrupted, leave it so that it can go on at once."""
@@ -252,7 +260,8 @@ class CurationRunner:
         """Plan and apply the current job of a run; a job that fails does not stop the others."""
         name = work.run.jobs[work.run.job]
         try:
-            job = JOBS[name]
+            # A run that goes on may have jobs that are not due now.
+            job = work.jobs.get(name) or JOBS[name]
             if work.run.pages is None:
                 await self._plan(job, work, context)
             await self._apply(job, work, context)
@@ -261,7 +270,8 @@ class CurationRunner:
                 raise
             work.run = replace(work.run, problems=(*work.run.problems, _problem(name, error)))
         work.run = _with_damage(work.run, name, context)
-        work.record = replace(work.record, last={**work.record.last, name: self._clock.now()})
+        if not _has_options(work.jobs.get(name)):
+            work.record = replace(work.record, last={**work.record.last, name: self._clock.now()})
         await self._save(work, job=work.run.job + 1, pages=None, page=0)
 
     async def _plan(self, job: CurationJob, work: _Work, context: CurationContext) -> None:
@@ -276,20 +286,20 @@ class CurationRunner:
         await self._save(work, pages=pages, page=0, planned=work.run.planned + planned)
 
     async def _planned_pages(self, job: CurationJob, context: CurationContext) -> AsyncIterator[list[PlannedChange]]:
-        """Yield the plan of a job in pages, without what a person has taken back before."""
+        """Yield the plan of a job in pages, without what a person has taken back before, unless a request names it."""
         page: list[PlannedChange] = []
         async for change in job.plan(context):
             page.append(change)
             if len(page) == PAGE_SIZE:
-                if changes := await self._without_taken_back(page, context):
+                if changes := await self._without_taken_back(job, page, context):
                     yield changes
                 page = []
                 await context.pause()
-        if changes := await self._without_taken_back(page, context):
+        if changes := await self._without_taken_back(job, page, context):
             yield changes
 
     async def _without_taken_back(
-        self, changes: Sequence[PlannedChange], context: CurationContext
+        self, job: CurationJob, changes: Sequence[PlannedChange], context: CurationContext
     ) -> list[PlannedChange]:
         """Leave out changes of memories whose last change by curation was undone, or it would be undone every day.
 
@@ -302,6 +312,8 @@ class CurationRunner:
             for memory_id, version in zip(change.ids, change.versions, strict=True)
             if version >= _UNDONE_VERSION and change.action not in _UPKEEP
         }
+        if _has_options(job):
+            return [*changes]
         taken_back: dict[str, str] = {}
         try:
             newest = await self._store.versions_at(context.space, sorted(ids), at=_END_OF_TIME) if ids else {}
@@ -418,6 +430,11 @@ def _logged(space: str) -> Generator[None]:
         _log.exception("curation failed", extra={"fields": {"space": space, "error": type(error).__name__}})
 
 
+def _has_options(job: CurationJob | None) -> bool:
+    """Return whether a request has given a job options of its own, which no schedule knows."""
+    return job is not None and job is not JOBS[job.name]
+
+
 def _ends_run(error: Exception) -> bool:
     """Return whether no other job could work after an error; one damaged body is a problem of its job alone."""
     return isinstance(error, _Interrupted | StaleVersion | StoreError) and not isinstance(error, BodyDamaged)
@@ -425,12 +442,12 @@ def _ends_run(error: Exception) -> bool:
 
 def _with_damage(run: CurationRun, job: str, context: CurationContext) -> CurationRun:
     """Return a run with the memories that a job could not read as a problem of it, the first time that they are met."""
-    found = [memory_id for memory_id, why in context.damaged.items() if why]
-    if not found:
+    damaged = [memory_id for memory_id, why in context.damaged.items() if why]
+    if not damaged:
         return run
-    context.damaged.update(dict.fromkeys(found, ""))
-    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    problem = f"{job}: damaged and left out: {', '.join(found[:_NAMED])}{more}"
+    context.damaged.update(dict.fromkeys(damaged, ""))
+    more = f" and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
+    problem = f"{job}: damaged and left out: {', '.join(damaged[:_NAMED])}{more}"
     return replace(run, problems=(*run.problems, problem))
 
 

@@ -1,6 +1,7 @@
 """The tools of `items`, through the SDK's client, in both revisions of the protocol."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
@@ -85,8 +86,11 @@ async def test_a_caller_of_one_space_may_name_no_other(settings: Settings, era: 
         assert [hit.passage for hit in result] == ["tea is a secret of b"]
 
 
-async def test_items_are_pruned_to_the_trash(settings: Settings, era: str) -> None:
-    async with open_server(settings) as server, server.client(era, tools="items") as client:
+async def test_items_are_pruned_to_the_trash(settings: Settings, era: str, tmp_path: Path) -> None:
+    clock = tmp_path / "clock"
+    clock.write_text("2026-01-01T12:00:00Z")
+    timed = replace(settings, clock_file=str(clock))
+    async with open_server(timed) as server, server.client(era, tools="items") as client:
         for text in ("the kiln is hot", "ferns want water", "the ferry leaves at nine"):
             await call(client, "memory_store", text=text)
         assert (await call(client, "memory_prune"))["pruned"] == 0
@@ -98,3 +102,12 @@ async def test_items_are_pruned_to_the_trash(settings: Settings, era: str) -> No
         await server.context().memory.undo(run=done["run"])
         assert (await server.context().memory.status()).memories == {"live": 3}
         assert "days must be at least 1, not 0" in await refusal(client, "memory_prune", days=0)
+        clock.write_text("2026-03-01T12:00:00Z")
+        # Thirty days are meant only if nothing else is said.
+        options: list[dict[str, object]] = [{}, {"keep": 2}, {"clusters": True}, {"clusters": True, "days": 30}]
+        assert [(await call(client, "memory_prune", dry_run=True, **each))["pruned"] for each in options] == [
+            3,
+            1,
+            0,
+            3,
+        ]

@@ -1,6 +1,7 @@
 """`scrubjay curate`: plan and apply what keeps a space in order, show what was done, and take it back."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.model.curation import CurationChange, CurationReport
+from scrubjay.model.curation import CurationChange, CurationReport, RunState
 from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest
 from scrubjay.model.results import Undone
 from scrubjay.surfaces.cli.command import Make, verb
@@ -27,9 +28,10 @@ class CurationView:
     """The report of a run, as a summary and a table."""
 
     report: CurationReport
+    note: str = ""
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self.report))
+        return "\n".join([*_lines(self.report), *([self.note] if self.note else [])])
 
 
 @verb(app, holds_index=True)
@@ -53,7 +55,7 @@ async def curate(
     if ((last or undo) and (request.jobs or request.dry_run)) or (last and undo):
         raise InvalidInput("--last and --undo stand alone", hint="Leave the other options out")
     if undo:
-        return await client.undo(run=(await _last(client, limit=0)).run if undo == _LAST else undo)
+        return await _take_back(client, undo)
     if last:
         return CurationView(report=await _last(client, limit=limit))
     with progress("curating") as report:
@@ -76,6 +78,19 @@ async def prune(
     """
     with progress("pruning") as report:
         return CurationView(report=await client.call(make(limit=limit), progress=report))
+
+
+async def _take_back(client: MemoryClient, run: str) -> Undone | CurationView:
+    """Undo a run; one that has changed nothing is shown as it is."""
+    report: CurationReport | None = None
+    if run == _LAST:
+        report = await _last(client, limit=0)
+    else:
+        with suppress(NotFound):
+            (report,) = await client.call(CurationsRequest(run=run, changes=0))
+    if report is not None and report.state is RunState.DONE and not report.done:
+        return CurationView(report=report, note="it has changed nothing: there is nothing to take back")
+    return await client.undo(run=report.run if report else run)
 
 
 async def _last(client: MemoryClient, *, limit: int) -> CurationReport:

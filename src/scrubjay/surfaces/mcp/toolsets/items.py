@@ -67,11 +67,11 @@ async def memory_prune(context: ToolContext, arguments: Mapping[str, Json]) -> T
     """Move old items to the trash, and merge those that say the same."""
     args = Arguments(arguments, _NAMES)
     context = _context_of(context, args.text("space"))
+    days, keep, clusters = args.integer("days") or None, args.integer("keep") or None, args.flag("clusters")
+    if keep is None and not clusters:
+        days = days or _DAYS
     report = await context.memory.call(
-        PruneRequest.of(
-            days=args.integer("days") or _DAYS, keep=args.integer("keep") or None, clusters=args.flag("clusters"),
-            dry_run=args.flag("dry_run"),
-        ),
+        PruneRequest.of(days=days, keep=keep, clusters=clusters, dry_run=args.flag("dry_run")),
         progress=context.progress,
     )  # fmt: skip
     verb = "would prune" if report.dry_run else "pruned"
@@ -115,7 +115,7 @@ TOOLS = (
         description="Move items that were not used for so many days to the trash, from which they can be restored; "
         "keep leaves the best, clusters merges those that say the same. Pinned, linked and the user's own are spared.",
         input=input_schema(
-            days=described(at_least(1), "default: 30"),
+            days=described(at_least(1), "default: 30, if neither keep nor clusters is given"),
             keep=at_least(1),
             clusters=FLAG,
             dry_run=FLAG,
