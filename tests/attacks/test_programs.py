@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.code import CodeRunner
+from scrubjay.code.pool import innermost_child
 from scrubjay.code.wall import Wall, WallPolicy, wall_command
 from scrubjay.code.workspace import Workspace
 from scrubjay.engine import Engine
@@ -229,6 +230,27 @@ async def test_wall(target: Target) -> None:
         "OLDPWD",
         "SHLVL",
     }
+
+
+async def test_wall_around_the_worker(target: Target) -> None:
+    """The worker that runs programs is itself behind the wall: in other namespaces, with an empty environment."""
+    programs = target.engine.programs
+    assert isinstance(programs, CodeRunner)
+    walled = await programs.pool.wall()
+    if walled.wall is not Wall.BUBBLEWRAP:
+        assert not REQUIRED, walled.why
+        pytest.skip(f"bubblewrap: {walled.why}")
+    async with programs.pool.session(now=None, modules={}) as session:
+        assert await session.feed_run("1 + 1") == 2
+        worker = innermost_child(session.worker_pid or 0)
+        assert Path(f"/proc/{worker}/cmdline").read_bytes().split(b"\0")[0] == b"/program"
+        for kind in ("net", "pid", "mnt", "ipc", "uts", "user"):
+            assert Path(f"/proc/{worker}/ns/{kind}").readlink() != Path(f"/proc/self/ns/{kind}").readlink(), kind
+        # bubblewrap itself sets the one variable.
+        names = {line.partition(b"=")[0] for line in Path(f"/proc/{worker}/environ").read_bytes().split(b"\0")}
+        assert names <= {b"", b"PWD"}
+        network = Path(f"/proc/{worker}/net/dev").read_text(encoding="ascii").splitlines()[2:]
+        assert [line.split(":")[0].strip() for line in network] in ([], ["lo"])
 
 
 async def test_demanded_wall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

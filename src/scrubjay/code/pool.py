@@ -125,14 +125,18 @@ def resident_mb(pid: int | None) -> float:
     if pid is None:
         return 0.0
     try:
-        # Behind a wall the worker is the innermost child.
-        while children := Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
-            pid = int(children[0])
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        status = Path(f"/proc/{innermost_child(pid)}/status").read_text(encoding="ascii")
     except (OSError, ValueError):
         return 0.0
     line = next((line for line in status.splitlines() if line.startswith("VmRSS:")), "VmRSS: 0 kB")
     return int(line.split()[1]) / _KILOBYTE
+
+
+def innermost_child(pid: int) -> int:
+    """Return the process that is the worker itself behind a wall; raises OSError where the system does not tell."""
+    while children := Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
+        pid = int(children[0])
+    return pid
 
 
 def _find_program() -> Path:
