@@ -296,9 +296,13 @@ async def test_steps_that_three_episodes_repeat_become_a_procedure(memory: Curat
 async def test_variants_of_a_tag_become_the_tag_in_use(memory: CuratedMemory) -> None:
     tagged = [await memory.keep(f"note {number}", tags=("deploy-script", "shop")) for number in range(3)]
     other = await memory.keep("another", tags=("Deploy_Scripts", "shop", "deploy-script"))
+    planned = await memory.curate("tags", dry_run=True)
+    summary = "tags: 3 tags become 2 in 1 clusters, entropy 1.39 to 0.99 bits"
+    assert planned.notes == (summary, "tags: Deploy_Scripts (1) to deploy-script (4)")
     report = await memory.curate("tags")
     assert (report.done, report.changes[0].after) == (1, "deploy-script, shop")
-    assert "entropy" in report.changes[0].why
+    assert report.changes[0].why == "Deploy_Scripts is deploy-script"
+    assert (report.notes, (await memory.reports())[0].notes) == ((summary,), (summary,)), "a purge finds no tag in it"
     assert (await memory.now(other)).tags == ("deploy-script", "shop")
     assert [(await memory.now(each)).version for each in tagged] == [1] * 3
     assert (await memory.curate("tags")).planned == 0

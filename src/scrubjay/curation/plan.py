@@ -56,7 +56,7 @@ class CurationContext:
     `origin` and `caller` carry the run, so that everything a job writes through them belongs to it. `pause` lets users'
     requests go first: call it after every page of memories, or use `Turns` for short steps. `read_ahead` holds memories
     that the runner has read for the next changes. `damaged` says by its id why a memory was left out of a plan, and
-    nothing once that was reported.
+    nothing once that was reported; `notes` is what a plan says of itself as a whole.
     """
 
     store: RecordStore
@@ -67,6 +67,7 @@ class CurationContext:
     pause: Callable[[], Awaitable[None]] = _no_pause
     read_ahead: Mapping[str, Memory] = field(default_factory=dict[str, Memory], repr=False)
     damaged: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    notes: list[str] = field(default_factory=list[str], repr=False)
 
     @property
     def now(self) -> datetime:

@@ -25,7 +25,7 @@ __all__ = ["EXPIRED", "SPARED", "PruneJob", "PruneOptions", "pruning_jobs", "wor
 SPARED = ("pinned", "linked", "stated")
 """What pruning spares unless it is asked not to: pinned memories, those that others link to, and the user's words.
 
-A memory of the user's profile, or of how they want an agent to work, counts as the user's words whoever wrote it.
+A memory of the user's profile, or of how they want an agent to work, counts as the user's words whatever its source.
 """
 
 EXPIRED = "expired"

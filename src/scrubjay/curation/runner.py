@@ -193,7 +193,7 @@ class CurationRunner:
             run="", state=RunState.PLANNED if request.dry_run else RunState.DONE, jobs=run.jobs,
             dry_run=request.dry_run,
             started_at=run.started_at, ended_at=self._clock.now(), planned=run.done, counts=run.counts,
-            problems=run.problems, changes=await self._runs(space).with_names(changes),
+            notes=tuple(context.notes), problems=run.problems, changes=await self._runs(space).with_names(changes),
         )  # fmt: skip
 
     async def _claim(
@@ -283,7 +283,9 @@ class CurationRunner:
             await runs.put_page(work.run, pages, PlanPage(changes=tuple(changes)))
             pages, planned = pages + 1, planned + len(changes)
             self._report(work, planned=planned)
-        await self._save(work, pages=pages, page=0, planned=work.run.planned + planned)
+        notes = (*work.run.notes, *context.notes)
+        context.notes.clear()
+        await self._save(work, pages=pages, page=0, planned=work.run.planned + planned, notes=notes)
 
     async def _planned_pages(self, job: CurationJob, context: CurationContext) -> AsyncIterator[list[PlannedChange]]:
         """Yield the plan of a job in pages, without what a person has taken back before, unless a request names it."""

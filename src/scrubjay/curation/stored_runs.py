@@ -128,7 +128,7 @@ class StoredRuns:
         return CurationReport(
             run=run.id, state=run.state, jobs=run.jobs, started_at=run.started_at, ended_at=run.ended_at,
             planned=run.planned, done=run.done, skipped=run.skipped, counts=run.counts, problems=run.problems,
-            changes=await self.with_names(changes[:limit]),
+            notes=run.notes, changes=await self.with_names(changes[:limit]),
         )  # fmt: skip
 
     async def with_names(self, changes: Sequence[tuple[PlannedChange, str]]) -> tuple[CurationChange, ...]:

@@ -11,6 +11,8 @@ from scrubjay.writing import synonyms
 
 __all__ = ["TagsJob"]
 
+_NAMED = 50
+
 
 class TagsJob:
     """Gives memories the tags that their space uses most; what they say stays as it is."""
@@ -26,14 +28,14 @@ class TagsJob:
         tags = await propose(context)
         if not tags.clusters:
             return
-        before, after = tags.entropies
-        why = f"{len(tags.before):,} tags become {len(tags.after):,}, entropy {before:.2f} to {after:.2f} bits"
+        context.notes.extend(_notes(tags, with_names=context.is_dry_run))
         replaced = tags.replaced
         async for memories in context.walk():
             for memory in memories:
                 changed = tags.apply(memory.tags)
                 if changed != memory.tags:
                     mapping = {tag: replaced[tag] for tag in memory.tags if tag in replaced}
+                    why = ", ".join(f"{tag} is {other}" for tag, other in mapping.items())
                     yield PlannedChange(
                         job=self.name, action="retag", ids=(memory.id,), versions=(memory.version,), why=why,
                         before=", ".join(memory.tags), after=", ".join(changed), details={"tags": dict(mapping)},
@@ -48,6 +50,20 @@ class TagsJob:
         if tags == memory.tags:
             return "it has these tags already"
         return context.commit(context.revise(memory, message=change.why, tags=tags))
+
+
+def _notes(tags: TagPlan, *, with_names: bool) -> list[str]:
+    """Return what a consolidation comes to; a stored report must not name tags, which a purge may have to erase."""
+    before, after = tags.entropies
+    counts = f"{len(tags.before):,} tags become {len(tags.after):,} in {len(tags.clusters):,} clusters"
+    notes = [f"tags: {counts}, entropy {before:.2f} to {after:.2f} bits"]
+    if with_names:
+        for cluster in tags.clusters[:_NAMED]:
+            variants = ", ".join(f"{tag} ({tags.before[tag]:,})" for tag in cluster.variants)
+            notes.append(f"tags: {variants} to {cluster.tag} ({tags.before.get(cluster.tag, 0):,})")
+        if len(tags.clusters) > _NAMED:
+            notes.append(f"tags: and {len(tags.clusters) - _NAMED:,} more clusters")
+    return notes
 
 
 async def propose(context: CurationContext) -> TagPlan:

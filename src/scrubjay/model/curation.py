@@ -97,8 +97,8 @@ class CurationChange:
 class CurationReport:
     """What a run of curation did, or with `dry_run` what it would do; `changes` are the first of its changes.
 
-    `counts` says for each job how many changes of each sort were made, or are planned. `problems` names the jobs that
-    failed, and why.
+    `counts` says for each job how many changes of each sort were made, or are planned. `notes` say what the plan of a
+    job comes to as a whole. `problems` names the jobs that failed, and why.
     """
 
     run: str
@@ -112,6 +112,7 @@ class CurationReport:
     skipped: int = 0
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
     changes: tuple[CurationChange, ...] = ()
+    notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -136,6 +137,8 @@ class CurationRun:
     done: int = 0
     skipped: int = 0
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    # They stay when a memory is purged, so they name none, and no label of one.
+    notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     version: int = 0
 
@@ -151,6 +154,7 @@ class CurationRun:
             "ended_at": None if self.ended_at is None else to_iso(self.ended_at), "job": self.job, "pages": self.pages,
             "page": self.page, "planned": self.planned, "done": self.done, "skipped": self.skipped,
             "counts": {job: dict(steps) for job, steps in self.counts.items()}, "problems": [*self.problems],
+            "notes": [*self.notes],
         }  # fmt: skip
         return Document(
             space=self.space, collection=RUNS, key=self.id, value=value, version=self.version or 1, at=at
@@ -169,4 +173,5 @@ class CurationRun:
             job=cast("int", value["job"]), pages=cast("int | None", value["pages"]), page=cast("int", value["page"]),
             planned=cast("int", value["planned"]), done=cast("int", value["done"]),
             skipped=cast("int", value["skipped"]), problems=tuple(cast("list[str]", value["problems"])),
+            notes=tuple(cast("list[str]", value.get("notes", []))),
         )  # fmt: skip

@@ -110,6 +110,7 @@ def _lines(report: CurationReport) -> Iterator[str]:
         yield f"{report.state.value}: changed {report.done:,} of {report.planned:,}{skipped} ({jobs}{ended})"
     for job, steps in report.counts.items():
         yield f"  {job}: {', '.join(f'{count:,} {step}' for step, count in steps.items())}"
+    yield from (f"  {note}" for note in report.notes)
     yield from (f"problem: {problem}" for problem in report.problems)
     if report.changes:
         yield ""

@@ -41,7 +41,7 @@ async def curate(context: ToolContext, arguments: Mapping[str, Json]) -> ToolRes
     summary = (
         f"planned {report.planned:,} changes" if report.dry_run else f"{report.state.value}: {report.done:,} changes"
     )
-    return render_result([summary], fields_of(report), report.problems)
+    return render_result([summary, *report.notes], fields_of(report), report.problems)
 
 
 async def confirm(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
