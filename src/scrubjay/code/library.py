@@ -262,8 +262,8 @@ def _verb_lines(names: Sequence[str]) -> list[str]:
 async def _statistic(name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
     if name not in STATISTICS:
         raise HostError(kind="AttributeError", message=unknown_name(name, STATISTICS))
-    given = (*args, *kwargs.values())
-    size = sum(len(value) for value in given if isinstance(value, list | str | dict))
+    values = (*args, *kwargs.values())
+    size = sum(len(value) for value in values if isinstance(value, list | str | dict))
     if size > _MAX_STATISTIC:
         raise HostError(kind="ValueError", message=f"statistics.{name} takes {_MAX_STATISTIC:,} values at most")
     groups = kwargs.get("n")
