@@ -16,7 +16,7 @@ from interop.servers import Served, serving
 
 _CONFIG = Path(__file__).with_name("schemathesis.toml")
 _PROGRAM = Path(sys.executable).with_name("st")
-_RUNNING = 180.0
+_RUNNING = 300.0
 _NOTES = 20
 _JSON = "application/json"
 # Two users without shared spaces: neither may read the memories of the other.

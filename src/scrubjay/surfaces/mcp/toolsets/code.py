@@ -56,7 +56,9 @@ def _rendered(answer: CodeResult) -> ToolResult:
 
 
 OUTPUT: dict[str, dict[str, Json]] = {
-    "result": {"type": ["object", "array", "string", "number", "boolean", "null"]},
+    "result": {
+        "anyOf": [{"type": kind} for kind in ("object", "array", "string", "number", "boolean", "null")],
+    },
     "stdout": TEXT, "line": INTEGER, "execution_time_ms": NUMBER, "memory_used_mb": NUMBER,
     "calls": INTEGER, "run": TEXT, "handle": TEXT, "total": INTEGER, "next": INTEGER,
 }  # fmt: skip
