@@ -40,7 +40,7 @@ def test_a_prune_is_a_run_like_any_other_and_one_without_changes_has_nothing_to_
         run("remember", f"Sarah wrote down where the {name} is", "--name", name)
     assert run("curate", "tiers").code == 0
     nothing = run("curate", "--undo", "last")
-    assert (nothing.code, nothing.out.splitlines()[-1]) == (
+    assert (nothing.code, nothing.out.splitlines()[-1].strip()) == (
         0, "it has changed nothing: there is nothing to take back",
     )  # fmt: skip
     pruned = run("prune", "--keep", "1", "--include", "stated").out

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -21,6 +21,7 @@ _HEAD = ("JOB", "ACTION", "MEMORY", "BEFORE", "AFTER", "WHY", "OUTCOME")
 _MAX_CELL = 60
 _MAX_NAMES = 3
 _LAST = "last"
+_NOTHING_TO_TAKE_BACK = "it has changed nothing: there is nothing to take back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +29,9 @@ class CurationView:
     """The report of a run, as a summary and a table."""
 
     report: CurationReport
-    note: str = ""
 
     def __str__(self) -> str:
-        return "\n".join([*_lines(self.report), *([self.note] if self.note else [])])
+        return "\n".join(_lines(self.report))
 
 
 @verb(app, holds_index=True)
@@ -89,7 +89,7 @@ async def _take_back(client: MemoryClient, run: str) -> Undone | CurationView:
         with suppress(NotFound):
             (report,) = await client.call(CurationsRequest(run=run, changes=0))
     if report is not None and report.state is RunState.DONE and not report.done:
-        return CurationView(report=report, note="it has changed nothing: there is nothing to take back")
+        return CurationView(report=replace(report, notes=(*report.notes, _NOTHING_TO_TAKE_BACK)))
     return await client.undo(run=report.run if report else run)
 
 
