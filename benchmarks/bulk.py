@@ -39,7 +39,10 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
         await engine.knowledge_graph(who=CALLER).create_entities(entities)
 
     async def time_on_new_store(name: str, write: Callable[[Engine], Awaitable[None]]) -> float:
-        settings = Settings.load(environment={}, home=str(folder / name), space=CALLER.space, agent=CALLER.agent)
+        # Without the model that reads pairs, which is another model's time.
+        settings = Settings.load(
+            environment={}, home=str(folder / name), space=CALLER.space, agent=CALLER.agent, pair_model="off"
+        )
         async with open_engine_with(settings, embedder) as engine:
             # Loads what the first writes of a process load.
             for text in spare:

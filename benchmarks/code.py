@@ -5,11 +5,15 @@ import asyncio
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
-from benchmarks.daemons import Daemon, connected, daemon, settings_for
-from benchmarks.memory_use import open_agent
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from benchmarks.daemons import SCRUBJAY, Daemon, connected, daemon, environment_for, settings_for
 from scrubjay.client import MemoryClient
 from scrubjay.code.pool import WorkerPool
 from scrubjay.code.wall import WallPolicy
@@ -20,13 +24,17 @@ from scrubjay.settings import Settings
 _ENTITIES = 1_000
 _KINDS = ("service", "person", "project", "decision")
 _EMPTY = "result = 1"
+_SEARCHES = {
+    "a loop": "result = 0\nfor query in queries:\n  result += len(search_nodes(query, limit=10))",
+    "search_nodes_many": "result = len(search_nodes_many(queries, limit=10))",
+}
 
 
 def main() -> None:
     """Print each figure with its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=1_000, help="searches, and programs for the memory of the daemon")
-    parser.add_argument("--embedder", default="minilm", help="the model that embeds the questions")
+    parser.add_argument("--embedder", default="bundled", help="the model that embeds the questions")
     arguments = parser.parse_args()
     asyncio.run(_measure(arguments.calls, arguments.embedder))
 
@@ -84,21 +92,45 @@ async def _report_call(memory: MemoryClient) -> None:
 
 
 async def _report_searches(settings: Settings, memory: MemoryClient, calls: int) -> None:
+    """Compare searches for exact names, and then for texts that are embedded, each in three ways."""
     names = [f"{_KINDS[n % 4]}-{n % _ENTITIES}" for n in range(calls)]
-    async with open_agent(settings, tools="enhanced") as agent:
-        for name in names[:20]:
-            await agent.request("tools/call", {"name": "search_nodes", "arguments": {"query": name, "limit": 10}})
+    async with _agent(settings) as agent:
+        await _search_by_calls(agent, names[:20])
+        await _compare("exact names", [names] * 3, agent=agent, memory=memory, limit="(limit 1/5)")
+        # Each way has its own questions, for the embedding of a question is kept.
+        texts = [[f"{way} {n} of the lists" for n in range(calls // 10)] for way in ("first", "second", "third")]
+        await _compare("texts", texts, agent=agent, memory=memory)
+
+
+async def _compare(
+    kind: str, queries: Sequence[Sequence[str]], *, agent: Client, memory: MemoryClient, limit: str = ""
+) -> None:
+    by_calls = await _search_by_calls(agent, queries[0])
+    for (label, code), questions in zip(_SEARCHES.items(), queries[1:], strict=True):
         start = time.perf_counter()
-        for name in names:
-            await agent.request("tools/call", {"name": "search_nodes", "arguments": {"query": name, "limit": 10}})
-        by_calls = _ms(start)
-    loop = "result = 0\nfor name in names:\n  result += len(search_nodes(name, limit=10))"
-    for label, code in (("a loop", loop), ("search_nodes_many", "result = len(search_nodes_many(names, limit=10))")):
-        start = time.perf_counter()
-        await _run(memory, code, {"names": names})
+        await _run(memory, code, {"queries": questions})
         inside = _ms(start)
-        print(f"{calls:,} searches: {label:<18} in one program {inside:9.0f} ms, by MCP {by_calls:.0f} ms: "
-              f"1/{by_calls / inside:.1f}   (limit 1/5)")  # fmt: skip
+        what = f"{len(questions):,} searches for {kind}"
+        print(f"{what}: {label:<18} in one program {inside:9.0f} ms, by MCP {by_calls:.0f} ms: "
+              f"1/{by_calls / inside:.1f}   {limit}".rstrip())  # fmt: skip
+
+
+async def _search_by_calls(agent: Client, queries: Sequence[str]) -> float:
+    start = time.perf_counter()
+    for query in queries:
+        answer = await agent.call_tool("search_nodes", {"query": query, "limit": 10})
+        if answer.is_error:
+            raise SystemExit(str(answer.content))
+    return _ms(start)
+
+
+@asynccontextmanager
+async def _agent(settings: Settings) -> AsyncGenerator[Client]:
+    """Connect the official client over stdio, as agents do: it starts `scrubjay mcp`, which joins the daemon."""
+    arguments = ["mcp", "--data", str(settings.data), "--space", settings.space, "--tools", "enhanced"]
+    parameters = StdioServerParameters(command=SCRUBJAY, args=arguments, env=environment_for(settings))
+    async with Client(cast("Any", stdio_client(parameters))) as client:
+        yield client
 
 
 async def _report_memory(running: Daemon, memory: MemoryClient, calls: int) -> None:

@@ -8,17 +8,18 @@ import re
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.filling import open_store_with
-from benchmarks.invented import invented_question, invented_sentence
-from benchmarks.recall_data import Collection
+from benchmarks.invented import invented_pair, invented_question, invented_sentence
+from benchmarks.recall_data import Collection, LabelledQuestion, Turn, collection
 from benchmarks.recall_locomo import load_locomo
 from benchmarks.recall_metrics import DEPTH, Answer, quality
 from benchmarks.recall_sources import make_conversations
@@ -30,7 +31,7 @@ from scrubjay.app.indexes import make_index
 from scrubjay.client import MemoryClient
 from scrubjay.curation.registry import JOBS
 from scrubjay.curation.runner import CurationRunner
-from scrubjay.curation.shared_statements import claims_of_memory, is_covered
+from scrubjay.curation.shared_statements import claims_of_memory, is_covered, steps_of
 from scrubjay.engine import Engine
 from scrubjay.engine.model_switch import Choice, ModelInUse, ModelSwitch
 from scrubjay.errors import ScrubjayError
@@ -53,6 +54,16 @@ _LATER = timedelta(days=60)
 _QUESTIONS = 200
 _PAUSE = 0.02
 _TARGET_MEMORIES, _TARGET_SECONDS, _TARGET_SLOWDOWN = 20_000, 120.0, 2.0
+_LOG_WEEKS, _LOG_ENTRIES, _WEEK = 12, 6, timedelta(weeks=1)
+_LOG_BEGIN = datetime(2025, 3, 3, 9, tzinfo=UTC)
+_REPEATED = (
+    "The nightly import stops whenever the disk of the archive server runs full.",
+    "The label printer jams as soon as the humidity in the hall rises above sixty percent.",
+    "Orders from the old web form arrive twice if the customer presses the button again.",
+)
+_LOG_NAMES = "Adele Bashir Carmen Dmitri Esther Farid".split()
+_LOG_TIMES = ("before breakfast", "after the last shift", "during the fire drill", "at noon", "on the way home")
+_PROCEDURE = "1. Drain the queue of the worker\n2. Restart the print spooler\n3. Watch the error rate for ten minutes"
 _WORD = re.compile(r"\w+")
 _WORDS = "garden fence kiln ferry harbour lamp letter market orchid poster river signal tunnel valley winter".split()
 
@@ -126,14 +137,20 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The consolidation of conversations: what became of the statements, and recall before and after."""
+    """The consolidation of conversations: what became of the statements of the episodes, and recall before and after.
 
-    made: int
-    archived: int
-    statements: int
-    traced: int
-    before: float
-    after: float
+    A statement is `said` by the new memory, or `linked`: its episode is a source of that memory, and recall finds it.
+    """
+
+    made: int = 0
+    episodes: int = 0
+    archived: int = 0
+    statements: int = 0
+    said: int = 0
+    linked: int = 0
+    invented: int = 0
+    before: float = 0.0
+    after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,11 +171,13 @@ def main() -> None:
     parser.add_argument("--memories", type=int, nargs="*", default=[_TARGET_MEMORIES], help="sizes of stores")
     parser.add_argument("--reembed", type=int, default=10_000, help="size of the store whose model changes; 0: none")
     parser.add_argument("--locomo", type=Path, help="a file of LoCoMo conversations; without it, made-up ones")
+    parser.add_argument("--alone", action="store_true", help="curate without questions")
     options = parser.parse_args()
     checks: list[Check] = []
-    scales = [asyncio.run(measure(count)) for count in options.memories]
-    for scale in scales:
-        checks += _print_scale(scale)
+    scales: list[Scale] = []
+    for count in options.memories:
+        scales.append(asyncio.run(measure(count, is_alone=options.alone)))
+        checks += _print_scale(scales[-1])
     if len(scales) > 1:
         first, last = scales[0], scales[-1]
         growth = np.log(last.cpu_seconds / first.cpu_seconds) / np.log(last.memories / first.memories)
@@ -166,13 +185,15 @@ def main() -> None:
     if options.reembed:
         checks += _print_change(asyncio.run(change_model(options.reembed)))
     conversations = make_conversations() if options.locomo is None else load_locomo(options.locomo)
-    checks += _print_kept(asyncio.run(consolidate(conversations)))
+    checks += _print_kept("conversations", asyncio.run(consolidate(conversations)))
+    logs = asyncio.run(consolidate(make_logs()))
+    checks += [*_print_kept("made-up logs", logs), (f"memories made of the logs: {logs.made}, some", logs.made > 0)]
     for text, is_met in checks:
         print(f"{'ok  ' if is_met else 'MISS'} {text}")
 
 
-async def measure(count: int) -> Scale:
-    """Fill a store, let it grow old, and curate it while users ask."""
+async def measure(count: int, *, is_alone: bool = False) -> Scale:
+    """Fill a store, let it grow old, and curate it while users ask, unless it is alone."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
         settings = Settings.load(environment={}, home=folder, space=CALLER.space, agent=CALLER.agent)
         async with open_store_with(settings, WordEmbedder()) as (engine, store):
@@ -187,7 +208,8 @@ async def measure(count: int) -> Scale:
             seconds: dict[str, float] = {}
             changes: dict[str, int] = {}
             busy = time.process_time()
-            asking = asyncio.create_task(_ask_until_done(later, questions, runner))
+            _TIMES.clear()
+            asking = asyncio.create_task(_ask_until_done(later, [] if is_alone else questions, runner))
             for name in JOBS:
                 began = time.perf_counter()
                 report = await runner.curate(CurateRequest.of(jobs=(name,), limit=0), who=CALLER)
@@ -195,10 +217,9 @@ async def measure(count: int) -> Scale:
                 _progress(f"{name}: {report.done:,} changes, {seconds[name]:.1f} s {'; '.join(report.problems)}")
             busy = time.process_time() - busy
             asking.cancel()
-            times: list[float] = []
             with suppress(asyncio.CancelledError):
-                times = await asking
-            beside = spread(times or _TIMES)
+                await asking
+            beside = spread(_TIMES) if _TIMES else idle
             return Scale(
                 memories=count,
                 seconds=seconds,
@@ -280,7 +301,7 @@ async def consolidate(collections: Sequence[Collection]) -> Kept:
             later, runner = _later(engine, store)
             before = await _answers(filled, later, {})
             parts: dict[str, tuple[str, ...]] = {}
-            made = archived = statements = traced = 0
+            total = Kept()
             for space in spaces:
                 report = await runner.curate(CurateRequest(limit=0), who=Caller(space=space, agent="benchmark"))
                 _progress(f"{space}: {dict(report.counts)} {'; '.join(report.problems)}")
@@ -289,18 +310,54 @@ async def consolidate(collections: Sequence[Collection]) -> Kept:
                 for each in memories.values():
                     sources = [edge.target for edge in relations if edge.type == SOURCE and edge.source == each.id]
                     parts[each.id] = (*sources, *(part.id for part in each.merged))
-                    made += bool(sources)
-                    for episode in (memories[target] for target in sources):
-                        archived += episode.state is State.ARCHIVED
-                        claims = claims_of_memory(episode)
-                        statements += len(claims)
-                        is_linked = episode.state in (State.LIVE, State.ARCHIVED)
-                        traced += sum(is_linked or is_covered(episode, claims_of_memory(each)) for _ in claims)
+                    if sources:
+                        total = _trace(total, each, [memories[target] for target in sources])
             after = await _answers(filled, later, parts)
-            return Kept(
-                made=made, archived=archived, statements=statements, traced=traced, before=quality(before).r10,
-                after=quality(after).r10,
-            )  # fmt: skip
+            return replace(total, before=quality(before).r10, after=quality(after).r10)
+
+
+def _trace(total: Kept, made: Memory, episodes: Sequence[Memory]) -> Kept:
+    """Count what became of the statements of some episodes."""
+    texts, stated = claims_of_memory(made), Counter[str]()
+    for episode in episodes:
+        for claim in claims_of_memory(episode):
+            is_said = is_covered(replace(episode, title="", content=claim, observations=()), texts)
+            stated["said" if is_said else "linked" if episode.state is State.LIVE else "lost"] += 1
+    sources = [claim for episode in episodes for claim in (*claims_of_memory(episode), *steps_of(episode))]
+    return replace(
+        total, made=total.made + 1, episodes=total.episodes + len(episodes),
+        archived=total.archived + sum(episode.state is State.ARCHIVED for episode in episodes),
+        statements=total.statements + stated.total(), said=total.said + stated["said"],
+        linked=total.linked + stated["linked"], invented=total.invented + (not is_covered(made, sources)),
+    )  # fmt: skip
+
+
+def make_logs() -> list[Collection]:
+    """Make up the logs of two teams: what happens again and again, each time with something of its own, among others.
+
+    The questions are about what is said once: it must be found as well as before.
+    """
+    return [_log_of(team, random.Random(seed)) for seed, team in enumerate(("operations", "support"))]
+
+
+def _log_of(team: str, source: random.Random) -> Collection:
+    turns: list[Turn] = []
+    questions: list[LabelledQuestion] = []
+    for week in range(_LOG_WEEKS):
+        entries = [invented_pair(source) for _ in range(_LOG_ENTRIES)]
+        for repeated in source.sample(_REPEATED, 2):
+            name, when = source.choice(_LOG_NAMES), source.choice(_LOG_TIMES)
+            entries.append((f"{repeated} {name} noticed it {when} and called {source.choice(_LOG_NAMES)}.", ""))
+        entries += [(source.choice(_REPEATED), ""), (_PROCEDURE + source.choice(("", "\n4. Close the ticket")), "")]
+        for text, question in entries:
+            turn = Turn(id=f"{team} {len(turns)}", text=text, session=f"week {week}", at=_LOG_BEGIN + week * _WEEK)
+            turns.append(turn)
+            if question:
+                today = _LOG_BEGIN + _LOG_WEEKS * _WEEK
+                questions.append(
+                    LabelledQuestion(text=question, category="log", gold=frozenset({turn.id}), today=today)
+                )
+    return collection(team, turns, questions)
 
 
 _TIMES: list[float] = []
@@ -338,12 +395,11 @@ async def _ask(engine: Engine, questions: Sequence[str]) -> list[float]:
     return times
 
 
-async def _ask_until_done(engine: Engine, questions: Sequence[str], runner: CurationRunner) -> list[float]:
+async def _ask_until_done(engine: Engine, questions: Sequence[str], runner: CurationRunner) -> None:
     """Ask one question after the other, as users of a daemon do, which counts their requests."""
-    _TIMES.clear()
     active = 0
     runner.active_requests = lambda: active + 1
-    while True:
+    while questions:
         for question in questions:
             active, began = 1, time.perf_counter()
             await engine.recall(RecallRequest(query=question, limit=8), who=CALLER)
@@ -355,8 +411,8 @@ async def _ask_until_done(engine: Engine, questions: Sequence[str], runner: Cura
 async def _answers(filled: FilledStore, engine: Engine, parts: dict[str, tuple[str, ...]]) -> list[Answer]:
     """Answer every question; a hit that was made of several turns counts for each of them, at its rank."""
     answers: list[Answer] = []
-    for space, collection in zip(filled.spaces, filled.collections, strict=True):
-        for question in collection.questions:
+    for space, filled_with in zip(filled.spaces, filled.collections, strict=True):
+        for question in filled_with.questions:
             request = RecallRequest(query=question.text, limit=DEPTH, max_tokens=1_000_000, today=question.today)
             hits = (await engine.recall(request, who=Caller(space=space, agent="benchmark"))).hits
             first: dict[str, int] = {}
@@ -399,16 +455,22 @@ def _print_change(change: ModelChange) -> list[Check]:
     return [at_most("recalls that failed or were degraded during the change", change.failed + change.degraded, 0, "")]
 
 
-def _print_kept(result: Kept) -> list[Check]:
-    share = result.traced / result.statements if result.statements else 1.0
-    print(f"conversations: {result.made} memories made, {result.archived} episodes archived")
+def _print_kept(name: str, result: Kept) -> list[Check]:
+    print(f"{name}: {result.made} memories made of {result.episodes} episodes, {result.archived} of them archived")
+    print(f"  {result.statements} statements of episodes: {result.said} in the memory, {result.linked} linked from it")
     print(f"  R@10 {result.before:.4f} before, {result.after:.4f} after")
+    traced = result.said + result.linked
+    share = traced / result.statements if result.statements else 1.0
     return [
         (
-            f"statements in the memory or linked from it: {share:.1%} of {result.statements}, all",
-            result.traced == result.statements,
+            f"{name}: statements in the memory or linked from it: {share:.1%} of {result.statements}, all",
+            traced == result.statements,
         ),
-        (f"R@10 with curation: {result.after:.4f}, at least {result.before:.4f}", result.after >= result.before),
+        at_most(f"{name}: memories that say what no episode does", result.invented, 0, ""),
+        (
+            f"{name}: R@10 with curation: {result.after:.4f}, at least {result.before:.4f}",
+            result.after >= result.before,
+        ),
     ]
 
 

@@ -53,7 +53,7 @@ class Daemon:
         return busy_seconds(self.pid)
 
 
-def settings_for(home: Path, *, embedder: str = "minilm") -> Settings:
+def settings_for(home: Path, *, embedder: str = "bundled") -> Settings:
     """Return the default settings for a folder; the environment has no effect."""
     return Settings.load(
         environment={}, home=str(home), space=CALLER.space, agent=CALLER.agent, embedder=embedder, http="127.0.0.1:0"
@@ -68,6 +68,8 @@ def environment_for(settings: Settings) -> dict[str, str]:
         "SCRUBJAY_HTTP": settings.http,
         "SCRUBJAY_DATABASE_URL": settings.database_url,
         "SCRUBJAY_CLOCK_FILE": settings.clock_file,
+        "SCRUBJAY_PAIR_MODEL": settings.pair_model,
+        "SCRUBJAY_READER": str(settings.reader).lower(),
     }
     return {**mine, **chosen}
 
@@ -111,7 +113,7 @@ async def daemon(settings: Settings) -> AsyncGenerator[Daemon]:
 async def connected(settings: Settings) -> AsyncGenerator[MemoryClient]:
     """Connect to the daemon; fail if none runs, because a client would then open the store itself."""
     async with MemoryClient(settings=settings) as memory:
-        if not isinstance(memory._connection.service, RpcClient):  # noqa: SLF001 - no surface exposes it
+        if not isinstance(await memory._connection.ready(), RpcClient):  # noqa: SLF001 - no surface exposes it
             raise SystemExit(f"no daemon serves {settings.home}")
         yield memory
 

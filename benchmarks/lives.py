@@ -51,12 +51,14 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="folder of lives; without it, a small life is made")
     parser.add_argument("--json", type=Path, help="write the figures there too, with every question that failed")
+    parser.add_argument("--no-reader", action="store_true", help="recall ranks without the reader")
+    parser.add_argument("--no-pairs", action="store_true", help="writes compare statements by rules alone")
     options = parser.parse_args()
     try:
         lives = load_lives(options.data) if options.data else [made_life()]
     except BadData as error:
         raise SystemExit(f"{error}") from error
-    results = asyncio.run(measure(lives))
+    results = asyncio.run(measure(lives, reader=not options.no_reader, pairs=not options.no_pairs))
     print("\n".join(rows_of(table_of(results))))
     if options.json is not None:
         options.json.write_text(json.dumps([result.as_json() for result in results], indent=1, ensure_ascii=False))
@@ -110,12 +112,13 @@ def table_of(results: Sequence[LifeResult]) -> Table:
     return Table(title="Lives", head=("", *(result.name for result in columns)), rows=tuple(rows))
 
 
-async def measure(lives: Sequence[Life]) -> list[LifeResult]:
+async def measure(lives: Sequence[Life], *, reader: bool = True, pairs: bool = True) -> list[LifeResult]:
     """Live through lives one after the other, each in a space of its own."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-lives-") as folder:
         clock = Path(folder) / "clock"
         clock.write_text(f"{lives[0].days[0]}T00:00:00Z")
-        settings = replace(settings_for(Path(folder) / "data"), clock_file=str(clock), http="off")
+        settings = replace(settings_for(Path(folder) / "data"), clock_file=str(clock), http="off", reader=reader)
+        settings = settings if pairs else replace(settings, pair_model="off")
         async with daemon(settings):
             return [await Replay(life, settings=settings, clock=clock).run() for life in lives]
 

@@ -42,7 +42,14 @@ from scrubjay.settings import Settings
 from scrubjay.version import VERSION
 
 # The environment may change the embedding and the ranking only.
-_SETTINGS_PREFIXES = ("SCRUBJAY_EMBED", "SCRUBJAY_RECALL", "SCRUBJAY_RERANK", "SCRUBJAY_ALLOW_DOWNLOAD")
+_SETTINGS_PREFIXES = (
+    "SCRUBJAY_EMBED",
+    "SCRUBJAY_RECALL",
+    "SCRUBJAY_RERANK",
+    "SCRUBJAY_READER",
+    "SCRUBJAY_PAIR_MODEL",
+    "SCRUBJAY_ALLOW_DOWNLOAD",
+)
 # Reranking is off by default.
 _ABLATED = tuple(stage for stage in STAGES if stage != "rerank")
 _EMBEDDED, _POSTGRES = "embedded", "PostgreSQL"

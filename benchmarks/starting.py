@@ -1,12 +1,19 @@
-"""Times the start of bridges, daemons and the reference server, until their first answer."""
+"""Times the start of bridges, daemons and the reference server, until their first answer.
+
+`python -m benchmarks.starting` prints the CPU seconds of a command that a daemon answers, and of a daemon's start.
+"""
 
 import asyncio
+import os
+import statistics
+import subprocess
+import tempfile
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from benchmarks.daemons import SCRUBJAY, connected, daemon, end_daemon_of, environment_for
+from benchmarks.daemons import SCRUBJAY, connected, daemon, end_daemon_of, environment_for, settings_for
 from benchmarks.figures import Bridges, ColdStarts
 from benchmarks.reference_server import Program, StdioClient, Unavailable, session
 from benchmarks.timing import resident_mb, spread
@@ -17,6 +24,9 @@ _BRIDGES = 20
 _BRIDGES_TO_A_REFERENCE = 2
 _COLD = 3
 _LEAVING = 10.0
+# A daemon that takes less CPU time in a second has loaded everything.
+_RESTING = 0.1
+_MOMENTS = ("it answers", "its first recall is answered", "it rests")
 
 
 async def time_bridges(settings: Settings, program: Program | None, *, file: Path) -> Bridges:
@@ -96,3 +106,47 @@ async def _bridge(settings: Settings) -> AsyncGenerator[asyncio.subprocess.Proce
         except TimeoutError:
             child.kill()
             await child.wait()
+
+
+def command_seconds(settings: Settings, *arguments: str) -> float:
+    """Return the CPU seconds of one command, as a user's shell counts them."""
+    child = subprocess.Popen(
+        [SCRUBJAY, *arguments, "--data", str(settings.data)],
+        env=environment_for(settings),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"`scrubjay {' '.join(arguments)}` failed with exit code {child.returncode}")
+    return used.ru_utime + used.ru_stime
+
+
+async def daemon_seconds(settings: Settings) -> tuple[float, float, float]:
+    """Return the CPU seconds of a daemon until it answers, until its first recall is answered, and until it rests."""
+    async with daemon(settings) as running, connected(settings) as memory:
+        await memory.status()
+        answering = running.busy
+        await memory.recall("the first question")
+        recalled, resting = running.busy, 0.0
+        while running.busy - resting > _RESTING:
+            resting = running.busy
+            await asyncio.sleep(1.0)
+        return answering, recalled, running.busy
+
+
+async def _print_cpu() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = settings_for(Path(folder) / "data")
+        starts = [await daemon_seconds(settings) for _ in range(_COLD)]
+        async with daemon(settings):
+            for arguments in (("remember", "Ada likes green tea"), ("recall", "green tea"), ("status",)):
+                used = [command_seconds(settings, *arguments) for _ in range(_BRIDGES // 2)]
+                print(f"CPU of `scrubjay {arguments[0]}` with a daemon: {statistics.median(used[1:]):.3f} s")
+    for name, seconds in zip(_MOMENTS, zip(*starts, strict=True), strict=True):
+        print(f"CPU of a daemon until {name}: {statistics.median(seconds):.2f} s")
+
+
+if __name__ == "__main__":
+    asyncio.run(_print_cpu())

@@ -31,6 +31,7 @@ _DUPLICATE, _DISTINCT = 4.5, 3.0
 _STS_COLUMNS = 7
 _BATCH = 64
 _SEED = 7
+_RELATED = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +102,28 @@ async def measure(options: Options) -> list[Table]:
             (f"{title}, {profile.model}, same from {profile.same:g}", await _merges(pairs, embedder=embedder))
             for title, pairs in _choose(options)
         ]
+        tables = [merges.table(title) for title, merges in results]
+        if options.locomo is not None:
+            tables.append(await _related(options.locomo, embedder=embedder))
     finally:
         await embedder.close()
-    return [merges.table(title) for title, merges in results]
+    return tables
+
+
+async def _related(file: Path, *, embedder: Embedder) -> Table:
+    """Return the cosines of questions with facts of other conversations, whose median is a profile's `related`."""
+    facts, questions = _observations(file), _questions(file)
+    for texts in (facts, questions):
+        Random(_SEED).shuffle(texts)
+        del texts[_RELATED:]
+    vectors = await _embed([text for text, _ in (*facts, *questions)], embedder=embedder)
+    cosines = np.stack([vectors[text] for text, _ in questions]) @ np.stack([vectors[text] for text, _ in facts]).T
+    own = np.array([number for _, number in questions])[:, None] == np.array([number for _, number in facts])
+    profile = await embedder.profile()
+    title = f"Questions and facts of other conversations, {profile.model}, related from {profile.related:g}"
+    quartiles = tuple(f"{value:.3f}" for value in np.percentile(cosines[~own], (25, 50, 75)))
+    head = ("pairs", "lower quartile", "median", "upper quartile")
+    return Table(title=title, head=head, rows=((f"{int((~own).sum()):,}", *quartiles),))
 
 
 def _choose(options: Options) -> list[tuple[str, list[Pair]]]:
@@ -113,7 +133,7 @@ def _choose(options: Options) -> list[tuple[str, list[Pair]]]:
     if options.mrpc is not None:
         chosen.append(("Paraphrases, of which most negatives only add a detail", _mrpc(options.mrpc)))
     if options.locomo is not None:
-        chosen.append(("Facts with one detail swapped", _swap(_observations(options.locomo))))
+        chosen.append(("Facts with one detail swapped", _swap([fact for fact, _ in _observations(options.locomo)])))
     if not chosen:
         made = [Pair(kind="duplicate", first=text, second=other) for text, other in made_pairs()]
         chosen = [("Generated pairs", made), ("Generated facts with one detail swapped", _swap(made_facts()))]
@@ -158,17 +178,22 @@ def _mrpc(file: Path) -> list[Pair]:
     ]
 
 
-def _observations(file: Path) -> list[str]:
-    """Return the distinct facts of LoCoMo's conversations."""
+def _observations(file: Path) -> list[tuple[str, int]]:
+    """Return the distinct facts of LoCoMo's conversations, with the number of the conversation."""
     conversations = cast("list[dict[str, dict[str, dict[str, list[list[str]]]]]]", json.loads(file.read_bytes()))
-    facts = [
-        fact[0]
-        for conversation in conversations
+    facts = {
+        fact[0]: number
+        for number, conversation in enumerate(conversations)
         for session in conversation["observation"].values()
         for speaker_facts in session.values()
         for fact in speaker_facts
-    ]
-    return list(dict.fromkeys(facts))
+    }
+    return list(facts.items())
+
+
+def _questions(file: Path) -> list[tuple[str, int]]:
+    conversations = cast("list[dict[str, list[dict[str, str]]]]", json.loads(file.read_bytes()))
+    return [(row["question"], number) for number, each in enumerate(conversations) for row in each["qa"]]
 
 
 def _swap(facts: Sequence[str]) -> list[Pair]:

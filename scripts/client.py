@@ -11,20 +11,23 @@ from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 from scrubjay.model.arguments import UNSET, Argument, Request, Unset, arguments_of, result_of
 from scrubjay.model.memory import Source
+from scrubjay.model.results import Outcome, ReadResult
 from scrubjay.model.verbs import VERBS, Verb
 
 TARGET = Path(__file__).parents[1] / "src/scrubjay/client/verbs.py"
 # Their lines are streamed, so the clients write these methods themselves.
 STREAMED = ("export", "import")
+# Verbs with pages: what tells where the next one begins, and the field with the items.
+PAGED = {"recall": ("cursor", "hits"), "search_text": ("offset", "hits"), "history": ("before", "versions")}
 _HEADER = '''\
 """The verbs as methods, with their arguments. Written by `make docs` from the requests: change those instead."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa: D413, E501
 '''
 _WIDTH = 120
 
@@ -43,11 +46,12 @@ def render() -> str:
     return _HEADER + "\n".join(
         [
             "from abc import ABC, abstractmethod",
-            "from collections.abc import Mapping, Sequence",
+            "from collections.abc import AsyncIterator, Iterator, Mapping, Sequence",
             "from datetime import datetime",
             "from pathlib import Path",
             "from typing import Literal, TypeVar",
             "",
+            "from scrubjay.client import pages",
             "from scrubjay.model import requests",
             *imports,
             "",
@@ -73,6 +77,8 @@ def _class(name: str, doc: str, verbs: Iterable[Verb], *, is_async: bool) -> lis
     ]
     for verb in verbs:
         lines += ["", *_method(verb, is_async=is_async)]
+        if verb.name in PAGED:
+            lines += ["", *_pages(verb, is_async=is_async)]
     return [*lines, ""]
 
 
@@ -80,14 +86,66 @@ def _method(verb: Verb, *, is_async: bool) -> list[str]:
     values = [f"{argument.name}={argument.name}" for argument in arguments_of(verb.request)]
     progress = ", progress=progress" if verb.progress else ""
     wait, word = ("await ", "async def") if is_async else ("", "def")
-    doc = inspect.cleandoc(verb.request.__doc__ or "")
-    result = render_type(result_of(verb.request))
-    request = f"requests.{verb.request.__name__}.of"
+    result = result_of(verb.request)
+    start, end = f"return {wait}self.call(", f"){progress})"
+    if render_type(result) in (ReadResult.__name__, Outcome.__name__):
+        start, end = f"return pages.require_existing(ids, {wait}self.call(", f"{end})"
     return [
-        *wrap(f"    {word} {verb.name}(", ["self", *parameters_of(verb)], f") -> {result}:"),
-        textwrap.indent(f'"""{doc}' + ("\n" if "\n" in doc else "") + '"""', "        "),
-        *wrap(f"        return {wait}self.call({request}(", values, f"){progress})"),
+        *wrap(f"    {word} {verb.name}(", ["self", *parameters_of(verb)], f") -> {render_type(result)}:"),
+        *_docstring(inspect.getdoc(verb.request) or "", _described(verb)),
+        *wrap(f"        {start}requests.{verb.request.__name__}.of(", values, end),
     ]
+
+
+def _pages(verb: Verb, *, is_async: bool) -> list[str]:
+    """Return the method that yields the items of all pages of a verb."""
+    place, items = PAGED[verb.name]
+    own = [argument for argument in arguments_of(verb.request) if argument.name not in (place, "limit", "diff")]
+    parameters = [
+        *[_parameter(argument) for argument in own if argument.about.positional], "*", "page: int = 50",
+        *[_parameter(argument) for argument in own if not argument.about.positional],
+    ]  # fmt: skip
+    kind = result_of(verb.request)
+    item = render_type(get_args(get_type_hints(kind)[items])[0])
+    wait, word, iterator = ("await ", "async def", "AsyncIterator") if is_async else ("", "def", "Iterator")
+    request = f"requests.{verb.request.__name__}"
+    doc = f"Yield every item of `{items}` of `{verb.name}`, page by page."
+    return [
+        *wrap(f"    {word} {verb.name}_all(", ["self", *parameters], f") -> {iterator}[{item}]:"),
+        *_docstring(doc, {"page": "Items of a page.", **{argument.name: argument.about.help for argument in own}}),
+        *wrap(
+            f"        request: {request} | None = {request}.of(",
+            [*(f"{argument.name}={argument.name}" for argument in own), "limit=page"],
+            ")",
+        ),
+        "        while request is not None:",
+        f"            result = {wait}self.call(request)",
+        *(
+            [f"            for item in result.{items}:", "                yield item"]
+            if is_async
+            else [f"            yield from result.{items}"]
+        ),
+        f"            request = pages.after_{verb.name}(request, result)",
+    ]
+
+
+def _described(verb: Verb) -> dict[str, str]:
+    about = {argument.name: argument.about.help for argument in arguments_of(verb.request)}
+    return {**about, "progress": "Called with two numbers, done and total."} if verb.progress else about
+
+
+def _docstring(text: str, arguments: Mapping[str, str]) -> list[str]:
+    """Return a docstring that describes the arguments, in the form that editors show."""
+    lines = text.splitlines()
+    if arguments:
+        lines += ["", "Args:"]
+    for name, about in arguments.items():
+        lines += textwrap.wrap(
+            f"{name}: {about}", _WIDTH - 8, initial_indent="    ", subsequent_indent=" " * 8,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+    body = "\n".join([f'"""{lines[0]}', *lines[1:], '"""']) if len(lines) > 1 else f'"""{text}"""'
+    return textwrap.indent(body, " " * 8).splitlines()
 
 
 def parameters_of(verb: Verb) -> list[str]:
@@ -190,7 +248,9 @@ def _imports(verbs: Iterable[Verb]) -> dict[str, set[str]]:
         "scrubjay.model.transfer": {"Progress"},
     }
     for verb in verbs:
-        for kind in (result_of(verb.request), *(argument.type for argument in arguments_of(verb.request))):
+        result = result_of(verb.request)
+        items = get_type_hints(result)[PAGED[verb.name][1]] if verb.name in PAGED else None
+        for kind in (result, items, *(argument.type for argument in arguments_of(verb.request))):
             for part in _parts(kind):
                 if part.__module__.startswith("scrubjay.") and not issubclass(part, Request | Enum):
                     imported.setdefault(part.__module__, set()).add(part.__name__)

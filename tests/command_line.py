@@ -9,6 +9,7 @@ from typing import cast
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from scrubjay.surfaces.cli.by_daemon import run_by_daemon
 from scrubjay.surfaces.cli.main import app
 
 _build_command = cache(get_command)
@@ -31,7 +32,11 @@ def invoke(
     runner, code = CliRunner(), 0
     with runner.isolation(input=stdin, env=env) as streams:
         try:
-            _build_command(app).main(args=list(arguments), prog_name="scrubjay")
+            # As `scrubjay.__main__` does.
+            answered = run_by_daemon(arguments)
+            if answered is None:
+                _build_command(app).main(args=list(arguments), prog_name="scrubjay")
+            code = answered or 0
         except SystemExit as exit_:
             code = cast("int", exit_.code or 0)
         finally:

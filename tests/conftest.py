@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Generator
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 import httpcore2
@@ -13,21 +14,32 @@ from hypothesis import settings
 from tests.temp_folders import quick_place
 
 _FEW_EXAMPLES = 20
+_SCENARIOS = Path(__file__).parent / "scenarios"
+_SERVERS = frozenset({"pgvector", "qdrant"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, default=0, help="run at most so many cases of each test, evenly spread")
+    parser.addoption("--servers", choices=("without", "only"), help="cases of scenarios on PostgreSQL and Qdrant")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    most = cast("int", config.getoption("--cases"))
-    if most:
+    chosen = set(items)
+    if servers := cast("str | None", config.getoption("--servers")):
+        chosen = {item for item in items if _is_on_server(item) == (servers == "only")}
+    if most := cast("int", config.getoption("--cases")):
         cases: dict[str, list[pytest.Item]] = {}
         for item in items:
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-        chosen = {item for case in cases.values() for item in _spread(case, most)}
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+        chosen &= {item for case in cases.values() for item in _spread(case, most)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
+
+
+def _is_on_server(item: pytest.Item) -> bool:
+    """Return whether this is the case of a scenario that runs on PostgreSQL, with either index."""
+    case = item.name.partition("[")[2].rstrip("]")
+    return item.path.is_relative_to(_SCENARIOS) and not _SERVERS.isdisjoint(case.split("-"))
 
 
 def _spread(cases: list[pytest.Item], most: int) -> list[pytest.Item]:

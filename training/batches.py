@@ -130,7 +130,13 @@ class BatchSource(Dataset[Batch]):
         own = self._of_source[random.choice(len(self._shares), p=self._shares)]
         return random.choice(own, size=self._plan.block, replace=len(own) < self._plan.block)
 
-    def _draw(self, group: int, random: np.random.Generator) -> "_DrawnGroup":
+    def draw_from(self, sources: Sequence[int], random: np.random.Generator) -> "DrawnGroup":
+        """Draw one group of these sources, each as often as in the mix."""
+        shares = self._shares[list(sources)]
+        source = sources[random.choice(len(shares), p=shares / shares.sum())]
+        return self._draw(int(random.choice(self._of_source[source])), random)
+
+    def _draw(self, group: int, random: np.random.Generator) -> "DrawnGroup":
         positive = int(random.choice(self._positives(group)))
         chosen = [positive, *self._choose_negatives(group, random)]
         corpus = self._corpus
@@ -139,7 +145,7 @@ class BatchSource(Dataset[Batch]):
         person, prefixes = self._forms(group, chosen, random)
         before, words, lead, tail, after = self._question(group)
         question = np.concatenate([before, words, after] if person is None else [before, lead, person, tail, after])
-        return _DrawnGroup(
+        return DrawnGroup(
             question=_whole(question[:0], question),
             texts=[_whole(prefix, corpus.texts[text]) for prefix, text in zip(prefixes, chosen, strict=True)],
             ids=chosen,
@@ -220,7 +226,9 @@ class BatchSource(Dataset[Batch]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _DrawnGroup:
+class DrawnGroup:
+    """A question with a positive and negatives, the ids of these and the teacher's scores."""
+
     question: NDArray[np.int64]
     texts: list[NDArray[np.int64]]
     ids: list[int]

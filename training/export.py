@@ -68,20 +68,60 @@ def build(weights: Weights, *, bits: int = 8) -> Any:
     """Return the model in ONNX."""
     arrays = {name: value.float().numpy() for name, value in weights.items()}
     graph = GraphBuilder(bits=bits)
-    values = _embeddings(graph, arrays)
-    layers = 1 + max(int(name.split(".")[1]) for name in arrays if name.startswith("layers."))
-    for layer in range(layers):
-        last = "last_hidden_state" if layer == layers - 1 else f"layer{layer}"
-        values = _layer(graph, arrays, layer, values, output=last)
+    _layers(graph, arrays, _embeddings(graph, arrays))
     width = arrays["norm.weight"].shape[0]
     ids = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
         for name in ("input_ids", "attention_mask")
     ]
     hidden = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["texts", "tokens", width])
+    return _model(graph, "encoder", ids, hidden)
+
+
+def build_pairs(weights: Weights, *, bits: int = 8) -> Any:
+    """Return the pair model in ONNX. It takes the vectors of words, since these are in the encoder's file.
+
+    `logits` has a column for each label and one for the score of an answer.
+    """
+    own = {name.removeprefix("encoder."): each for name, each in weights.items() if name.startswith("encoder.")}
+    arrays = {name: value.float().numpy() for name, value in own.items() if name != "word.weight"}
+    heads = [
+        weights[f"{head}.{part}"].float().numpy() for part in ("weight", "bias") for head in ("classes", "answers")
+    ]
+    graph = GraphBuilder(bits=bits)
+    graph.constant("places", arrays["position.weight"][:MAX_TOKENS])
+    graph.constant("kind_vectors", arrays["kind.weight"])
+    graph.add("Gather", ["kind_vectors", "kinds"], ["kind"])
+    graph.add("Add", ["words", "kind"], ["word"])
+    graph.add("Shape", ["attention_mask"], ["length"], start=1, end=2)
+    _layers(graph, arrays, _placed(graph, arrays))
+    graph.constant("one", np.ones(1, dtype=np.int64))
+    graph.add("Slice", ["last_hidden_state", "zero", "one", "one"], ["first_token"])
+    graph.add("Squeeze", ["first_token", "one"], ["first"])
+    graph.constant("heads", np.concatenate(heads[:2]).T)
+    graph.constant("head_biases", np.concatenate(heads[2:]))
+    graph.add("Gemm", ["first", "heads", "head_biases"], ["logits"])
+    width = arrays["norm.weight"].shape[0]
+    words = helper.make_tensor_value_info("words", TensorProto.FLOAT, ["pairs", "tokens", width])
+    ids = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
+        for name in ("kinds", "attention_mask")
+    ]
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["pairs", len(heads[2]) + 1])
+    return _model(graph, "pairs", [words, *ids], logits)
+
+
+def _model(graph: GraphBuilder, name: str, inputs: list[Any], output: Any) -> Any:
     opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)]
-    body = helper.make_graph(graph.nodes, "encoder", ids, [hidden], graph.constants)
+    body = helper.make_graph(graph.nodes, name, inputs, [output], graph.constants)
     return helper.make_model(body, opset_imports=opsets, producer_name="scrubjay", ir_version=_IR)
+
+
+def _layers(graph: GraphBuilder, arrays: Mapping[str, NDArray[np.float32]], values: str) -> None:
+    layers = 1 + max(int(name.split(".")[1]) for name in arrays if name.startswith("layers."))
+    for layer in range(layers):
+        last = "last_hidden_state" if layer == layers - 1 else f"layer{layer}"
+        values = _layer(graph, arrays, layer, values, output=last)
 
 
 def _embeddings(graph: GraphBuilder, arrays: Mapping[str, NDArray[np.float32]]) -> str:
@@ -92,14 +132,19 @@ def _embeddings(graph: GraphBuilder, arrays: Mapping[str, NDArray[np.float32]]) 
     graph.constant("word_scales", scale.astype(np.float32))
     # All texts have kind 0.
     graph.constant("places", arrays["position.weight"] + arrays["kind.weight"][0])
-    graph.constant("zero", np.zeros(1, dtype=np.int64))
-    graph.add("Cast", ["attention_mask"], ["mask"], to=TensorProto.INT32)
     graph.add("Shape", ["input_ids"], ["length"], start=1, end=2)
-    graph.add("Slice", ["places", "zero", "length", "zero"], ["place"])
     graph.add("Gather", ["words", "input_ids"], ["word_int8"])
     graph.add("Cast", ["word_int8"], ["word_float"], to=TensorProto.FLOAT)
     graph.add("Gather", ["word_scales", "input_ids"], ["word_scale"])
     graph.add("Mul", ["word_float", "word_scale"], ["word"])
+    return _placed(graph, arrays)
+
+
+def _placed(graph: GraphBuilder, arrays: Mapping[str, NDArray[np.float32]]) -> str:
+    """Add the vectors of the places, and normalise."""
+    graph.constant("zero", np.zeros(1, dtype=np.int64))
+    graph.add("Cast", ["attention_mask"], ["mask"], to=TensorProto.INT32)
+    graph.add("Slice", ["places", "zero", "length", "zero"], ["place"])
     graph.add("Add", ["word", "place"], ["sum"])
     names = [graph.constant(f"norm.{part}", arrays[f"norm.{part}"]) for part in ("weight", "bias")]
     return graph.add("LayerNormalization", ["sum", *names], ["embedded"], axis=-1, epsilon=_EPSILON)

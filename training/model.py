@@ -144,9 +144,11 @@ def random_weights(*, vocabulary: int, width: int, layers: int, seed: int, posit
 
 
 def load_weights(file: Path) -> Weights:
-    """Read the weights that a step wrote, or those of all-MiniLM-L6-v2 with int8 weights in ONNX."""
+    """Read the weights that a step wrote, or an encoder in ONNX: an export, or all-MiniLM-L6-v2 with int8 weights."""
     if file.suffix == ".onnx":
-        return _dequantized(file)
+        graph = onnx.load(str(file)).graph
+        is_export = any(each.name == "words" for each in graph.initializer)
+        return _exported(graph) if is_export else _dequantized(graph)
     return torch.load(file, map_location="cpu", weights_only=True)
 
 
@@ -157,9 +159,19 @@ def average(weights: Mapping[Path, float]) -> Weights:
     return {name: sum(each[name].float() * share for each, share in loaded) for name in loaded[0][0]}
 
 
-def _dequantized(file: Path) -> Weights:
+def _exported(graph: Any) -> Weights:
+    """Read what `training.export` wrote; the vector of the first kind is within those of the places."""
+    arrays = {each.name: numpy_helper.to_array(each).astype(np.float32) for each in graph.initializer}
+    weights = {name: array for name, array in arrays.items() if name.endswith((".weight", ".bias"))}
+    weights |= {"word.weight": arrays["words"] * arrays["word_scales"], "position.weight": arrays["places"]}
+    weights["kind.weight"] = np.zeros((2, arrays["places"].shape[1]), dtype=np.float32)
+    for name in [name.removesuffix("_quantized") for name in arrays if name.endswith("_quantized")]:
+        weights[f"{name}.weight"] = (arrays[f"{name}_quantized"] * arrays[f"{name}_scale"]).T
+    return {name: torch.tensor(np.ascontiguousarray(array)) for name, array in weights.items()}
+
+
+def _dequantized(graph: Any) -> Weights:
     """Read an export whose weights are `NAME_q` (int8) and `NAME_scale`, multiplied when it runs."""
-    graph = onnx.load(str(file)).graph
     arrays: dict[str, NDArray[np.float32]] = {
         each.name: numpy_helper.to_array(each).astype(np.float32) for each in graph.initializer
     }

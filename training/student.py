@@ -80,7 +80,7 @@ def drawn_groups(corpus: Corpus, *, facts: float = MIX[FACTS]) -> float:
 
 def make_optimizer(model: Any, *, steps: int, rate: float, decay: float, warm_up: float) -> tuple[Any, Any]:
     """Return AdamW with a linear schedule; vectors and biases do not decay."""
-    parameters = list(model.parameters())
+    parameters = [each for each in model.parameters() if each.requires_grad]
     optimizer = torch.optim.AdamW(
         [
             {"params": [each for each in parameters if each.ndim > 1], "weight_decay": decay},

@@ -92,11 +92,13 @@ def written(corpus: Corpus, text: int) -> NDArray[Any]:
     return np.concatenate([by, corpus.marks[0], corpus.texts[text]]) if len(by) else corpus.texts[text]
 
 
-def chunk_pairs(pairs: Sequence[Pair], *, tokens: int = 32_768) -> tuple[list[PairChunk], Tensor]:
+def chunk_pairs(
+    pairs: Sequence[Pair], *, tokens: int = 32_768, max_first: int = _MAX_QUESTION
+) -> tuple[list[PairChunk], Tensor]:
     """Pad pairs in chunks of similar length; the second value puts them back into order."""
     joined: list[tuple[NDArray[np.int64], int]] = []
     for question, text in pairs:
-        first = [START, *question[:_MAX_QUESTION].tolist(), END]
+        first = [START, *question[:max_first].tolist(), END]
         joined.append((np.array([*first, *text[: _MAX_PAIR - len(first) - 1].tolist(), END]), len(first)))
     by_length = np.argsort([len(ids) for ids, _ in joined], kind="stable")
     chunks: list[PairChunk] = []

@@ -1,14 +1,38 @@
 """The `scrubjay` command: the MCP bridge, which starts in milliseconds, or the command line."""
 
+import gc
 import sys
+
+_INTERRUPTED = 130
 
 
 def main() -> None:
+    """Run the bridge or the command line."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        # While something is loaded; later, a command says what it leaves.
+        sys.exit(_INTERRUPTED)
+
+
+def _run() -> None:
     """Run the bridge for `scrubjay mcp` without loading the rest; else run the command line."""
     if sys.argv[1:2] == ["mcp"] and "--help" not in sys.argv:
         from scrubjay.surfaces.mcp import bridge  # noqa: PLC0415
 
         sys.exit(bridge.main(sys.argv[2:]))
+    # A daemon carries out most commands, and then none of the packages of the command line is loaded.
+    from scrubjay.surfaces.cli.by_daemon import run_by_daemon  # noqa: PLC0415
+
+    if (code := run_by_daemon(sys.argv[1:])) is not None:
+        sys.exit(code)
+    if sys.argv[1:2] == ["serve"] and "--help" not in sys.argv:
+        # What a daemon loads stays; looking for garbage among it takes a tenth of its start. `run_daemon` turns it on.
+        gc.disable()
+        from scrubjay.surfaces.cli.serving import serve_plainly  # noqa: PLC0415
+
+        if (code := serve_plainly(sys.argv[2:])) is not None:
+            sys.exit(code)
     from scrubjay.surfaces.cli.main import main as run_command_line  # noqa: PLC0415
 
     run_command_line()

@@ -40,9 +40,10 @@ ScrubjayError
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, Self
+
+from scrubjay.lazy import dataclass
 
 Field = str | int | float | bool | None | tuple[str, ...]
 

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from scrubjay.errors import TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import require_text
 from scrubjay.model.memory import Json
 from scrubjay.ports import Committed, IdempotencyRecord, Records

@@ -30,6 +30,17 @@ class FileLock:
         """Whether this object holds it."""
         return self._descriptor is not None
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the locked file is still the one of its name; another process may have deleted its folder."""
+        try:
+            return self._descriptor is not None and os.path.samestat(os.fstat(self._descriptor), self.path.stat())
+        except FileNotFoundError:
+            return False
+        except OSError:
+            # A disk that does not answer for a while.
+            return True
+
     def acquire(self, *, exclusive: bool) -> bool:
         """Take the lock if it is free; never waits."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

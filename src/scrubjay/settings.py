@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Self, TypeVar
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.code import CodeLimits
 from scrubjay.model.draft import Limits
+from scrubjay.model.health import Thresholds
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.rules import Rules
 from scrubjay.paths import data_folder, index_folder, notes_folder
@@ -46,16 +48,29 @@ class Settings:
         "Folder of Markdown notes, synchronized with the memory. Default: the one used last, else `notes` in the data "
         "folder, created with the first note. An encrypted store has one only if this names it.",
     )
+    notes_filename: str = _setting(
+        "auto",
+        "SCRUBJAY_NOTES_FILENAME",
+        "Names of the files of new notes: `id` (`work-title-0197f3c2-….md`), `title` (`work/Title.md`, with a short "
+        "suffix if the name is taken), or `auto`: `title` in an adopted vault, else `id`.",
+    )
     space: str = _setting("default", "SCRUBJAY_SPACE", "The space that commands work in.")
     agent: str = _setting(
         "", "SCRUBJAY_AGENT", "Name of the agent, recorded with every change; `undo` applies to its changes."
     )
     embedder: str = _setting(
-        "minilm",
+        "bundled",
         "SCRUBJAY_EMBEDDER",
-        "`minilm` (bundled, offline), `onnx` (a model in a folder), `openai` (any server with /v1/embeddings), "
-        "`voyage`, `sentence-transformers`, `multilingual` (one of these for a hundred languages), `clip` (texts and "
-        "pictures), or `none` for lexical search alone.",
+        "`bundled` (offline), `static` (offline, faster, less exact), `onnx` (a model in a folder), "
+        "`openai` (any server with /v1/embeddings), `voyage`, `sentence-transformers`, `multilingual` (one of them, "
+        "for a hundred languages), `clip` (texts and pictures), `minilm` (the bundled model of earlier versions, if "
+        "its package is installed), or `none` for lexical search alone.",
+    )
+    import_embedder: str = _setting(
+        "",
+        "SCRUBJAY_IMPORT_EMBEDDER",
+        "`static` makes a large import findable by meaning within seconds; the daemon makes the vectors of the "
+        "embedder afterwards. Default: the embedder itself.",
     )
     embedding_model: str = _setting("", "SCRUBJAY_EMBEDDING_MODEL", "The model's name, or for `onnx` its folder.")
     embedding_url: str = _setting(
@@ -130,7 +145,7 @@ class Settings:
         "",
         "SCRUBJAY_RECALL_WITHOUT",
         "Stages of recall to switch off, separated by commas: words, meaning, context, kin, pairs, phrases, dates, "
-        "names, manner, standing, typos, rerank, variants.",
+        "names, manner, standing, typos, rerank, reader, variants.",
     )
     recall_weights: str = _setting(
         "",
@@ -148,6 +163,17 @@ class Settings:
         "Model of the reranker, by name or folder. Default: a small English one, ms-marco-MiniLM-L-6.",
     )
     rerank_top: int = _setting(30, "SCRUBJAY_RERANK_TOP", "Number of best hits that the reranker scores per question.")
+    pair_model: str = _setting(
+        "auto",
+        "SCRUBJAY_PAIR_MODEL",
+        "Model that reads two statements together, to find what a write changes or says again: `auto` (the bundled "
+        "one, beside the bundled embedder), `off` (the rules alone), or the folder of one.",
+    )
+    reader: bool = _setting(
+        True,  # noqa: FBT003
+        "SCRUBJAY_READER",
+        "Let that model read the question together with the best hits of a recall, where their order is in doubt.",
+    )
     write_rules: str = _setting(
         "",
         "SCRUBJAY_WRITE_RULES",
@@ -200,6 +226,18 @@ class Settings:
         "SCRUBJAY_USAGE",
         "Count what is asked, found and read, for `usage`. If it is off, what was counted of a space is deleted when "
         "it is next used.",
+    )
+    alerts: str = _setting(
+        "",
+        "SCRUBJAY_ALERTS",
+        "Thresholds of the alerts of `health`, such as `conflicts=20,thin=0`; 0 means no alert. "
+        "docs/how-to/observe.md lists them all.",
+    )
+    alert_webhook: str = _setting(
+        "",
+        "SCRUBJAY_ALERT_WEBHOOK",
+        "Address to which the daemon posts, as JSON, the alerts that begin and end. Never shown or logged.",
+        secret=True,
     )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting(
@@ -295,8 +333,18 @@ class Settings:
                 values[setting.name] = override
             elif env.get(name):  # An empty variable counts as unset.
                 values[setting.name] = _parse(env[name], name=name, like=setting.default)
-        if not values.get("home"):
-            values["home"] = str(data_folder(environment=env))
+        try:
+            values["home"] = values.get("home") or str(data_folder(environment=env))
+            data_folder(str(values["home"]))
+        except RuntimeError:
+            if values.get("url"):
+                # A server has the memory.
+                return cls(**values)  # type: ignore[arg-type]
+            raise InvalidInput(
+                "there is no home folder for the memory",
+                hint="Set HOME, or choose a data folder with --data or SCRUBJAY_HOME",
+                setting="SCRUBJAY_HOME",
+            ) from None
         return cls(**values)  # type: ignore[arg-type]
 
     def with_overrides(self, **overrides: str | int | bool | None) -> Self:
@@ -346,6 +394,11 @@ class Settings:
     def code(self) -> CodeLimits:
         """The limits of programs."""
         return CodeLimits.parse(self.code_limits)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The thresholds of alerts."""
+        return Thresholds.parse(self.alerts)
 
     @property
     def limits(self) -> Limits:

@@ -48,7 +48,8 @@ REFUSED: dict[str, dict[str, list[object]]] = {
         **each(("entity", "kind", "category", "project", "scope", "tier", "session", "agent", "trust", "cursor"), TEXT),
         "query": [value for value in TEXT if value != "\ud800"],
         **each(("tags", "any_tags"), TEXTS),
-        **each(("limit", "max_tokens"), [value for value in WHOLE if value != 10**30]),
+        "limit": [value for value in WHOLE if value != 10**30],
+        "max_tokens": [value for value in WHOLE if value not in (10**30, None)],
         **each(("since", "until"), MOMENT),
         "metadata": OBJECT,
         "state": [*TEXT, "gone"],
@@ -234,7 +235,7 @@ async def test_invalid_text_is_refused_with_its_position(memory: MemoryClient, t
 async def test_an_unknown_reference_suggests_the_nearest_names(memory: MemoryClient) -> None:
     await memory.remember("how to reach her", name="sarah-phone-number")
     await memory.remember("the plan for the fourth quarter", name="q4-goals")
-    (missing,) = (await memory.read("sarah-fone-number")).missing
+    (missing,) = (await memory.read(["sarah-fone-number"])).missing
     assert missing.suggestions[0] == "sarah-phone-number"
     for call in (
         memory.revise("sara phone", text="x"),
@@ -252,7 +253,7 @@ async def test_an_unknown_reference_suggests_the_nearest_names(memory: MemoryCli
 async def test_the_suggestions_stay_in_their_space(wiring: Wiring, memory: MemoryClient) -> None:
     await wiring.client(space="elsewhere").remember("secret", name="sarah-phone-number")
     await memory.remember("nothing to do with it", name="other")
-    (missing,) = (await memory.read("sarah-phone-numbe")).missing
+    (missing,) = (await memory.read(["sarah-phone-numbe"])).missing
     assert missing.suggestions == ()
 
 
@@ -297,6 +298,7 @@ def test_a_caller_with_an_invalid_name(home: Path, options: dict[str, str]) -> N
     ],
 )
 def test_the_command_line_explains_errors(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    home.mkdir()
     done = run_command(home, *arguments, SCRUBJAY_EMBEDDER="none")
     assert done.returncode == code
     assert message in done.stdout + done.stderr

@@ -11,7 +11,8 @@ from scrubjay.curation.normal_form import normalize_statements
 from scrubjay.extraction.chat_log import read_conversations
 from scrubjay.extraction.sentences import split_sentences
 from scrubjay.model.rules import Rules
-from scrubjay.notes.import_.parse import inline_tags, outside_code, picture_links
+from scrubjay.notes.import_.parse import picture_links
+from scrubjay.notes.markdown.foreign import inline_tags, outside_code
 from scrubjay.notes.markdown.frontmatter import parse_frontmatter
 from scrubjay.notes.markdown.sections import read_sections
 from scrubjay.notes.markdown.wiki import mentions, retarget_links

@@ -93,6 +93,7 @@ def test_what_agents_may_do() -> None:
     owners = {name for name, verb in VERBS.items() if verb.needs is Access.OWNER}
     assert owners == {
         "backup", "reembed", "create_token", "tokens", "revoke_token", "attach_path", "export_notes", "import_notes",
+        "adopt_notes",
     }  # fmt: skip
 
 

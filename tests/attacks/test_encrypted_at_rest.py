@@ -265,7 +265,7 @@ def test_no_other_user_can_read_a_file(tmp_path: Path) -> None:
     index.chmod(0o755)
     before = os.umask(0o022)
     try:
-        with victim.daemon("--index_path", str(index), SCRUBJAY_EMBEDDER="minilm") as (daemon, http):
+        with victim.daemon("--index_path", str(index), SCRUBJAY_EMBEDDER="bundled") as (daemon, http):
             assert http.post(f"{API}/notes", json={"title": "A note", "content": "Tea"}).is_success
             daemon.wait_until(lambda: any(index.glob("gen-*/**/*")))
             victim.run("export", str(victim.home / "export.jsonl"))

@@ -77,9 +77,9 @@ async def test_hostile_programs(target: Target) -> None:
     """Each of 80 hostile programs ends with an error that says why, or does no harm; the memory stays as it was."""
     assert len(CONTAINED) + len(HARMLESS) >= 80
     problems: list[str] = []
-    for name, (code, expected) in CONTAINED.items():
+    for name, (code, *expected) in CONTAINED.items():
         answer = await target.run(code)
-        if answer.success or expected not in answer.error:
+        if answer.success or not any(part in answer.error for part in expected):
             problems.append(f"{name}: {answer.error or answer.result!r:.200}")
         if answer.run:
             await target.service.call(UndoRequest(run=answer.run), who=MALLORY)
@@ -92,7 +92,8 @@ async def test_hostile_programs(target: Target) -> None:
         await target.run("x = 1\n" * 1_700_000)
     flood = await target.run("for n in range(1_000):\n  print('x' * 10_000)\nresult = 1")
     assert (flood.result, flood.error, "more characters)" in flood.stdout) == (1, "", True)
-    endless = await target.run("while True:\n  pass")
+    endless = await target.run("functions()\nx = 'é'\nlist_files()\nwhile True:\n  pass")
+    assert endless.error.endswith("in which line is not known, the last call was list_files in line 3")
     assert endless.hint.startswith("Do less in one program")
     await target.require_unharmed()
 

@@ -30,7 +30,7 @@ QUESTION = "Which port do deploys of the harbour service go to?"
 @pytest.fixture(params=["model", "words"])
 async def server(settings: Settings, request: pytest.FixtureRequest) -> AsyncGenerator[McpServer]:
     """An MCP server with the bundled model, or without any."""
-    chosen = replace(settings, embedder="minilm") if request.param == "model" else settings
+    chosen = replace(settings, embedder="bundled") if request.param == "model" else settings
     async with open_server(chosen) as opened:
         yield opened
 

@@ -15,6 +15,9 @@ MAY_READ_ENVIRONMENT = {
     "src/scrubjay/settings.py",
     "src/scrubjay/paths.py",
     "src/scrubjay/surfaces/mcp/bridge/options.py",  # settings take too long to load for it
+    "src/scrubjay/surfaces/cli/by_daemon.py",  # likewise
+    "src/scrubjay/surfaces/cli/console.py",  # what the terminal can show
+    "src/scrubjay/surfaces/cli/edit.py",  # the editor of the user
 }
 # The allowed broad handlers, only at the edge of a surface or a job. The numbers may only go down.
 BROAD_HANDLERS = {
@@ -28,6 +31,8 @@ BROAD_HANDLERS = {
     "src/scrubjay/jobs/runner.py": 2,
     "src/scrubjay/reranking/reranker.py": 1,  # tokenizers raise plain Exception
     "src/scrubjay/storage/sqlite/writer.py": 3,
+    "src/scrubjay/surfaces/cli/served.py": 1,
+    "src/scrubjay/surfaces/daemon/rpc_dispatch.py": 1,
     "src/scrubjay/surfaces/daemon/rpc_session.py": 1,
     "src/scrubjay/surfaces/daemon/socket_server.py": 1,
     "src/scrubjay/surfaces/daemon/upkeep.py": 1,

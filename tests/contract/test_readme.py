@@ -1,12 +1,12 @@
-"""The examples of the README run, because new users copy them."""
+"""The examples of the README and the docs run as files, because new users copy them."""
 
 import os
 import re
-import textwrap
 from pathlib import Path
 
 import pytest
 
+from scrubjay import SyncMemoryClient
 from tests.contract.source import ROOT, pages
 
 _PYTHON = re.compile(r"^```python\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -23,9 +23,11 @@ def test_an_example_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.delenv(name)
     monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
-    # Examples may await at the top level, as a notebook or an async function would.
-    wrapped = f"import asyncio\nasync def example():\n{textwrap.indent(code, '    ')}\nasyncio.run(example())\n"
-    exec(compile(wrapped, "example", "exec"), {"__name__": "__main__"})
+    names: dict[str, object] = {"__name__": "__main__"}
+    exec(compile(code, "example", "exec"), names)
+    if isinstance(memory := names.get("memory"), SyncMemoryClient):
+        # A file leaves this to the end of the program.
+        memory.close()
 
 
 def test_the_readme_names_the_two_commands_and_has_a_tour() -> None:

@@ -38,7 +38,7 @@ async def test_the_configuration_for_a_client_works(daemon: Daemon, block: str) 
     (server,) = cast("dict[str, dict[str, Any]]", json.loads(block)["mcpServers"]).values()
     # As a client finds the program on the user's path.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
-    program = shutil.which(str(server["command"]), path=path)
+    program = shutil.which(str(server["command"]).removeprefix("/path/to/.venv/bin/"), path=path)
     assert program is not None
     parameters = StdioServerParameters(
         command=program,

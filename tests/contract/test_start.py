@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.by_daemon import SERVED
+from scrubjay.surfaces.cli.command import typed
 from scrubjay.surfaces.cli.main import COMMANDS_BY_MODULE, load_commands
 from tests.contract.source import ROOT, modules
 from tests.surfaces.background_daemon import background_daemon
@@ -42,8 +44,8 @@ VERBS = (
     ("notes", "search", "mail"),
     ("status",),
 )
-# Modules for agents, browsers and rare file formats: a daemon loads them in the background or on demand.
-BESIDE = ("fastapi", "mcp", "mcp_types", "onnxruntime", "pydantic", "ruamel")
+# Modules for agents, browsers and rare file formats: a daemon loads them on demand.
+BESIDE = ("fastapi", "jsonschema", "mcp", "mcp_types", "onnxruntime", "pydantic", "ruamel", "typer")
 RUN = """
 import sys
 from scrubjay.surfaces.cli.main import app
@@ -54,6 +56,26 @@ for arguments in {calls!r}:
     except SystemExit as left:
         assert not left.code, (arguments, left.code)
 print("loaded", *sys.modules)
+"""
+
+
+# All that a process loads whose command a daemon carries out, besides the standard library.
+THIN = {
+    "scrubjay", "scrubjay.__main__", "scrubjay.paths", "scrubjay.rpc", "scrubjay.rpc.peercred", "scrubjay.surfaces",
+    "scrubjay.surfaces.cli", "scrubjay.surfaces.cli.by_daemon", "scrubjay.surfaces.cli.console", "scrubjay.version",
+}  # fmt: skip
+RUN_MAIN = """
+import sys
+before = set(sys.modules)
+from scrubjay.__main__ import main
+
+for arguments in {calls!r}:
+    sys.argv[1:] = arguments
+    try:
+        main()
+    except SystemExit as left:
+        assert not left.code, (arguments, left.code)
+print("loaded", *(set(sys.modules) - before - {{"__main__"}}))
 """
 
 
@@ -74,6 +96,30 @@ def test_a_command_that_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None
         loaded = _loaded_by(VERBS, home=settings.home)
     assert "scrubjay.rpc.socket_transport" in loaded
     assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES))]
+
+
+def test_a_command_that_a_daemon_carries_out_needs_the_standard_library_only(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1)
+    calls = [call for call in VERBS if call[0] in SERVED]
+    with background_daemon(settings, http=""):
+        loaded = _modules_after(RUN_MAIN.format(calls=calls), home=settings.home) - {"loaded"}
+    assert len(calls) > len(VERBS) - 2
+    assert {name for name in loaded if name.split(".")[0] not in sys.stdlib_module_names} == THIN
+    # The event loop and dataclasses alone take longer to load than all of this.
+    assert not {"asyncio", "dataclasses", "inspect"} & loaded
+
+
+@pytest.mark.parametrize("module", COMMANDS_BY_MODULE)
+def test_a_process_asks_the_daemon_for_the_commands_that_it_carries_out(module: str) -> None:
+    token = typed.set(commands := [])
+    try:
+        for name, command in load_commands(module).items():
+            commands.clear()
+            for each in getattr(command, "commands", {"": command}).values():
+                each.callback()
+            assert (name in SERVED) == any(each.call is not None for each in commands), name
+    finally:
+        typed.reset(token)
 
 
 def test_a_daemon_starts_without_its_background_modules() -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import inspect
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import scrubjay
+from scrubjay.errors import CODES
 from scrubjay.model.verbs import VERBS
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
@@ -26,22 +28,22 @@ PUBLIC = [
     "Observation",
     "Recalled",
     "Remembered",
-    "ScrubjayError",
     "Settings",
     "Source",
     "SyncMemoryClient",
     "__version__",
 ]
+ERRORS = [kind.__name__ for kind in CODES]
 _CONSOLE = re.compile(r"^```console.*?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def test_the_public_names_are_pinned() -> None:
-    assert sorted(scrubjay.__all__) == PUBLIC
+    assert sorted(scrubjay.__all__) == sorted([*PUBLIC, *ERRORS])
 
 
 def test_every_public_name_exists_and_has_a_docstring() -> None:
     package = importlib.import_module("scrubjay")
-    assert [name for name in PUBLIC if not getattr(package, name).__doc__] == []
+    assert [name for name in [*PUBLIC, *ERRORS] if not inspect.getdoc(getattr(package, name))] == []
 
 
 def test_every_setting_is_documented_and_can_be_set() -> None:

@@ -226,7 +226,7 @@ def test_routes_of_the_registry_are_those_of_the_app() -> None:
     # Other ways to call these verbs, and what is not a verb: streams, files, and the state of the server.
     assert set(served.values()) - {served[route] for route in routes} == {
         "smart_write", "list_memories", "read", "forget", "restore", "confirm", "purge", "search", "diff", "links",
-        "conflict", "changes", "export_note", "download_attachment", "health", "ready", "metrics",
+        "conflict", "changes", "export_note", "download_attachment", "alive", "ready", "metrics",
     }  # fmt: skip
 
 

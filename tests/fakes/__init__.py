@@ -1,6 +1,7 @@
-"""A clock and an embedder that tests control, and builders of records."""
+"""A clock, an embedder and a pair model that tests control, and builders of records."""
 
 from tests.fakes.clock import FakeClock
 from tests.fakes.embedder import FakeEmbedder
+from tests.fakes.pair_reader import KnowingReader
 
-__all__ = ["FakeClock", "FakeEmbedder"]
+__all__ = ["FakeClock", "FakeEmbedder", "KnowingReader"]

@@ -19,6 +19,7 @@ import pytest
 from scrubjay.app import open_store
 from scrubjay.auth.tokens import digest_of, new_secret
 from scrubjay.client.connect import Connection
+from scrubjay.health import daily
 from scrubjay.model.caller import Access, Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
@@ -31,6 +32,8 @@ from tests.surfaces.background_daemon import background_daemon
 from tests.unit.embedding.embedding_server import EmbeddingServer
 
 _SECONDS = 30.0
+# Longer than a request takes, so that no clock is set back.
+_STEP = timedelta(seconds=5)
 # These headers differ between any two requests.
 _VOLATILE_HEADERS = frozenset({"date", "content-length", "x-request-id"})
 _CURSOR = re.compile(r"\bW[yz][A-Za-z0-9_-]{6,}=*")
@@ -40,9 +43,11 @@ _PAGE_HEAD = 14
 # The hash of a question in a cursor, and of a mentioned name: both may be ids.
 _HASH = re.compile(r'(?<=")[0-9a-f]{12}(?=")|(?<=~)[0-9a-f]{16}|(?<=c-)[0-9a-f]{16}')
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00)?)?|(?<=\"timestamp\":)\d+")
-# Reads are counted later, and the tokens of an answer depend on the digits of its ids.
+# Reads are counted later, the runs of a skill for every reader of its space, and the tokens of an answer depend on the
+# digits of its ids.
 _COUNTED = re.compile(
-    r',(?:\\n|\s)*\\*"(?:access_count|last_accessed|accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
+    r',(?:\\n|\s)*\\*"(?:access_count|last_accessed|accessed|runs|success_rate|last_run)\\*": *'
+    r'(?:[\d.]+|null|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
 )
 # The compressed size of a text depends on the digits of its times, and what a program takes on the machine; some
 # answers leave out a field that is 0.
@@ -51,7 +56,7 @@ _SIZED = re.compile(
     r'execution_time_ms|memory_used_mb|mean_ms)\\*": *-?[\d.e-]+'
 )
 # How much of a line fits into the tokens of an answer depends on the digits of its ids too.
-_CUT = re.compile(r"[^\\\n]*… \[")
+_CUT = re.compile(r"(?:^|(?<=[\\\n]))[^\\\n]*… \[")
 # The number of progress messages depends on the time that a job takes.
 _PROGRESS = re.compile(r'\{"progress": *\[\d+, *\d+\]\}\n')
 # A job in the background sees what was written until it runs.
@@ -184,6 +189,7 @@ class ServerPair:
 
     busy: TenantServer
     quiet: TenantServer
+    clock: Path
 
     @classmethod
     @contextmanager
@@ -194,12 +200,19 @@ class ServerPair:
             patches = stack.enter_context(pytest.MonkeyPatch.context())
             patches.setattr(access_log, "_DELAY", 3_600.0)
             patches.setattr(usage, "_DELAY", 3_600.0)
+            patches.setattr(daily, "_DELAY", 3_600.0)
             model = stack.enter_context(EmbeddingServer())
+            clock = folder / "clock"
+            _set(clock, datetime.now(UTC))
             busy, quiet = (
-                stack.enter_context(_start_server(folder / name, model.url, stack.enter_context(backend(on))))
+                stack.enter_context(_start_server(folder / name, model.url, stack.enter_context(backend(on)), clock))
                 for name in ("busy", "quiet")
             )
-            yield cls(busy=busy, quiet=quiet)
+            yield cls(busy=busy, quiet=quiet, clock=clock)
+
+    def advance_clock(self) -> None:
+        """Set both clocks on: what was written before has the same age on both, however long each of them took."""
+        _set(self.clock, datetime.fromisoformat(self.clock.read_text()) + _STEP)
 
     @property
     def both(self) -> tuple[TenantServer, TenantServer]:
@@ -220,13 +233,20 @@ class ServerPair:
             server.numbers.clear()
 
 
+def _set(clock: Path, moment: datetime) -> None:
+    """Write a moment in one step, since the servers read the file all the time."""
+    new = clock.with_suffix(".new")
+    new.write_text(moment.isoformat())
+    new.replace(clock)
+
+
 @contextmanager
-def _start_server(home: Path, model: str, choice: Choice) -> Generator[TenantServer]:
+def _start_server(home: Path, model: str, choice: Choice, clock: Path) -> Generator[TenantServer]:
     settings = Settings(
         home=str(home), embedder="openai", embedding_model="hashes", embedding_url=model,
         vector_index="auto" if choice else "scan", readers=1, require_token=True, requests_per_minute=0,
         # Reads are counted later, and would decide between hits of nearly the same score.
-        recall_weights="accessed=0", **choice,
+        recall_weights="accessed=0", clock_file=str(clock), **choice,
     )  # fmt: skip
     with (
         background_daemon(settings) as running,

@@ -457,6 +457,7 @@ _ROUTES: dict[str, MakeRequest] = {
     "GET /skills/{name}": lambda inputs: _send("GET", f"/skills/{_segment(inputs.ref)}", inputs),
     "POST /skills/{name}/run": lambda inputs: _send("POST", f"/skills/{_segment(inputs.ref)}/run", inputs, {}),
     "GET /curations": lambda inputs: _send("GET", "/curations", inputs, query=(("limit", "2"), ("changes", "5"))),
+    "GET /health": lambda inputs: _send("GET", "/health", inputs, query=(("days", "7"),)),
     "GET /usage": lambda inputs: _send("GET", "/usage", inputs, query=(("days", "7"), ("limit", "50"))),
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda inputs: _send("GET", f"/conflicts/{_segment(inputs.ref)}", inputs),

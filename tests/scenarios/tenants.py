@@ -84,6 +84,7 @@ class Tenants:
         """Send prepared requests of Ann, one to each server, and require the same answer."""
         self.steps += 1
         answers: list[Answer] = []
+        self.pair.advance_clock()
         for server, request in zip(self.pair.both, requests, strict=True):
             self.ann.note_sent(request)
             answer = server.send(request, token=token or self.ann_write, number=self.steps)

@@ -1,6 +1,5 @@
 """Duplicates, pruning, consolidation and tags, from the plan to the undo, on both stores; no statement is lost."""
 
-import random
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -8,13 +7,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
+from scrubjay.client import MemoryClient
+from scrubjay.curation.apply import DONE, apply_changes
+from scrubjay.curation.plan import CurationContext
 from scrubjay.curation.registry import JOBS
 from scrubjay.curation.shared_statements import find_shared
 from scrubjay.curation.stored_runs import StoredRuns
-from scrubjay.errors import BodyDamaged, DiskFull, WrongState
-from scrubjay.model.curation import RunState
+from scrubjay.errors import BodyDamaged, DiskFull, EmbeddingUnavailable, NotFound, WrongState
+from scrubjay.model.curation import PlannedChange, RunState
+from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, Source, State, Tier, Trust
+from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import SOURCE, Relation
 from scrubjay.model.requests import (
@@ -24,15 +30,17 @@ from scrubjay.model.requests import (
     RecallRequest,
     RelatedRequest,
     RelateRequest,
+    SearchTextRequest,
     SetRulesRequest,
 )
+from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.embed import embed_new
 from tests.curated import OWNER, STORES, CuratedMemory, open_curated
-from tests.fakes import FakeEmbedder
-from tests.fakes.build import a_commit, a_memory, an_origin
+from tests.fakes import FakeEmbedder, KnowingReader
+from tests.fakes.build import a_commit, a_memory, a_rewrite, an_origin
 
 DAY = timedelta(days=1)
 USER = Source(trust=Trust.USER)
@@ -87,6 +95,59 @@ async def test_memories_that_say_the_same_become_one(memory: CuratedMemory) -> N
     await memory.undo(report.run)
     assert await states(memory, first, second, third) == [State.LIVE] * 3
     assert (await memory.curate("duplicates")).planned == 0, "what was taken back is not done again"
+
+
+async def test_a_model_that_reads_both_keeps_apart_what_the_rules_would_merge(memory: CuratedMemory) -> None:
+    other = "The deploy of the shop fails when the proxy's cache is cold."
+    for text in (SHARED, other, "Nobody waters the ferns in the hall.", "Nobody waters the ferns in the hall."):
+        await add(memory, text, days=1)
+    planned: dict[str, int] = {}
+    readers = {
+        "none": None,
+        "agrees": KnowingReader(same=0.4, more=0.4),
+        "refuses": KnowingReader(same=0.3, unrelated=0.7),
+        "fails": KnowingReader(error=EmbeddingUnavailable("broken", hint="mend it")),
+    }
+    for name, reader in readers.items():
+        engine = replace(memory.engine, pairs=reader)
+        context = CurationContext(store=memory.store, engine=engine, space="default", run="", rules=Rules())
+        planned[name] = len([change async for change in JOBS["duplicates"].plan(context)])
+    # Of the same words no model is asked, and without a model the rules decide alone.
+    assert planned == {"none": 2, "agrees": 2, "refuses": 1, "fails": 2}
+    assert [[len(batch) for batch in reader.batches] for reader in readers.values() if reader] == [[1]] * 3
+
+
+async def test_a_job_sees_what_the_jobs_before_it_in_the_run_have_changed(memory: CuratedMemory) -> None:
+    first, second = [await add(memory, SHARED, days=days, tags=("deploy-script",)) for days in (3, 2)]
+    variant = await add(memory, "Nobody waters the ferns in the hall.", days=1, tags=("Deploy_Scripts",))
+    await memory.keep("another note", tags=("deploy-script",))
+    await link(memory, variant, second)
+    report = await memory.curate("duplicates", "tags")
+    assert report.counts == {"duplicates": {"merge": 1}, "tags": {"retag": 1}}
+    assert [each.target for each in await memory.store.relations("default", [variant.id])] == [first.id]
+    assert (await memory.now(variant)).tags == ("deploy-script",), "its relation was moved in the same run"
+
+
+async def test_a_vector_is_replaced_only_when_there_is_a_new_one(
+    memory: CuratedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = await add(memory, SHARED)
+    (digest,) = [passage.hash for passage in passages_of(stored)]
+    change = PlannedChange(
+        job="vectors", action="embed", ids=(stored.id,), versions=(1,), why="its vector is not that of its text",
+        details={"model": "fake-64", "damaged": [digest.hex()]},
+    )  # fmt: skip
+    context = CurationContext(store=memory.store, engine=memory.engine, space="default", run="a-run", rules=Rules())
+
+    async def fail(_: FakeEmbedder, texts: Sequence[str]) -> list[Vector]:
+        raise EmbeddingUnavailable(f"no answer for {len(texts)} texts")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeEmbedder, "embed", fail)
+        assert await apply_changes(JOBS["vectors"], [change], context) == ["no answer for 1 texts"]
+    assert await memory.store.embedded("default", "fake-64", [digest]) == {digest}
+    assert await apply_changes(JOBS["vectors"], [change], context) == [DONE]
+    assert await memory.store.embedded("default", "fake-64", [digest]) == {digest}
 
 
 async def test_pruning_spares_what_matters_and_empties_the_trash_only_by_rule(memory: CuratedMemory) -> None:
@@ -185,6 +246,35 @@ async def test_a_budget_keeps_the_best_and_refuses_no_write(memory: CuratedMemor
         await memory.engine.purge(PurgeRequest(ids=(best.id,)), who=OWNER)
 
 
+async def test_what_is_spared_is_told_and_an_end_holds_in_the_archive_and_for_what_was_made_of_it(
+    memory: CuratedMemory,
+) -> None:
+    ends = memory.clock.now() + 5 * DAY
+    episodes = [await add(memory, SHARED, days=60 + number, tier=Tier.EPISODIC) for number in range(3)]
+    for number, episode in enumerate(episodes):
+        expiring = replace(episode, expires_at=ends - number * DAY, version=2)
+        await memory.store.commit(a_commit(a_rewrite(expiring)))
+    await memory.curate("consolidate")
+    (made_id,) = await memory.store.list_ids("default", Filter(tier="semantic"), limit=9)
+    made = (await memory.store.get("default", [made_id]))[made_id]
+    assert (made.expires_at, await states(memory, *episodes)) == (ends, [State.ARCHIVED] * 3)
+    mine = [await memory.keep(f"said by the user {number}", days=100, source=USER) for number in range(2)]
+    pin = await memory.keep("pinned", days=100, pinned=True)
+    spared = "prune: over the limits, but spared: 1 pinned, 2 stated (`include` takes these sorts too)"
+    for request, count in ((PruneRequest(keep=1, dry_run=True), 1), (PruneRequest(days=30, dry_run=True), 0)):
+        planned = await memory.runner.prune(request, who=OWNER)
+        assert (planned.planned, planned.notes) == (count, (spared,))
+    memory.clock.advance(5 * DAY)
+    report = await memory.curate("prune")
+    assert (report.counts, report.notes) == ({"prune": {"trash": 4}}, ())
+    assert await states(memory, made, *episodes, *mine, pin) == [State.TRASHED] * 4 + [State.LIVE] * 3
+    await memory.undo(report.run)
+    assert await states(memory, made, *episodes) == [State.LIVE, *[State.ARCHIVED] * 3]
+    nothing = await memory.curate("prune")
+    with pytest.raises(NotFound, match="has changed nothing: there is nothing to take back"):
+        await memory.undo(nothing.run)
+
+
 async def test_what_three_episodes_share_becomes_one_memory_linked_to_them(memory: CuratedMemory) -> None:
     details = ("Ann restarted the proxy.", "Bob warmed the cache by hand.", "")
     texts = [f"{SHARED} {detail}".strip() for detail in details]
@@ -197,7 +287,7 @@ async def test_what_three_episodes_share_becomes_one_memory_linked_to_them(memor
     assert report.counts == {"consolidate": {"create": 1}}, report
     relations = await memory.store.relations("default", [episodes[0].id])
     (made,) = (await memory.store.get("default", [relations[0].source])).values()
-    assert (made.tier, made.content, made.tags) == (Tier.SEMANTIC, SHARED, ("shop",))
+    assert (made.tier, made.content, made.tags, made.kind) == (Tier.SEMANTIC, SHARED, ("shop",), "fact")
     (traced,) = cast("dict[str, list[str]]", made.metadata["sources"]).values()
     assert set(traced) == {each.id for each in episodes}
     # The one that says no more is archived; what only the others say is still found.
@@ -263,6 +353,8 @@ async def test_a_damaged_body_is_a_problem_of_a_job_and_hinders_neither_jobs_nor
     monkeypatch.setattr(memory.store, "ids", fail_alone)
     planned = await memory.curate("consolidate", dry_run=True)
     assert (planned.planned, planned.problems) == (1, (f"consolidate: damaged and left out: {hurt.id}",))
+    same = await memory.curate("duplicates", dry_run=True)
+    assert (same.planned, same.problems) == (1, (f"duplicates: damaged and left out: {hurt.id}",))
     related = await memory.engine.related(RelatedRequest(id=sound[0].id, suggest=9), who=OWNER)
     assert {each.id for each in related.suggested} == {each.id for each in sound[1:]}
     memory.clock.advance(40 * DAY)
@@ -281,6 +373,11 @@ def test_a_statement_that_is_made_in_passing_is_not_what_memories_share() -> Non
     mostly = [a_memory(f"{SHARED} Seen on day {number}.") for number in (1, 2, 3)]
     shared = find_shared([*mostly, a_memory(stories[0])])
     assert shared.statements == {SHARED: tuple(memory.id for memory in mostly)}
+    # What is too short for a memory is still shared.
+    short, long = "The coffee machine is broken again.", "The vendor sends a technician on Monday."
+    details = ("Ann wrote two angry letters to him.", "Bob was cross with everybody all day.", "Eve drank cold milk.")
+    notes = [a_memory(f"{short} {long} {detail}") for detail in details]
+    assert [*find_shared(notes).statements] == [long]
 
 
 async def test_steps_that_three_episodes_repeat_become_a_procedure(memory: CuratedMemory) -> None:
@@ -290,7 +387,21 @@ async def test_steps_that_three_episodes_repeat_become_a_procedure(memory: Curat
     report = await memory.curate("consolidate")
     assert report.changes[0].why == "3 episodes share 3 steps"
     (made_id,) = await memory.store.list_ids("default", Filter(tier="procedural"), limit=9)
-    assert (await memory.store.get("default", [made_id]))[made_id].content == STEPS
+    made = (await memory.store.get("default", [made_id]))[made_id]
+    assert made.content == STEPS
+
+    # It is no skill until someone accepts it; then it runs, and still says what it was made of.
+    client = MemoryClient.over(memory.engine, OWNER)
+    assert await client.list_skills() == ()
+    accepted = await client.save_skill("restart_worker", from_memory=made.name)
+    assert (accepted.id, accepted.action, accepted.draft) == (made_id, "updated", False)
+    assert (await client.run_skill("restart_worker")).result == STEPS.splitlines()
+    skill = await memory.now(made)
+    assert (skill.kind, skill.tier, skill.metadata["sources"]) == ("skill", Tier.PROCEDURAL, made.metadata["sources"])
+    assert (await memory.curate()).done == 0, "curation leaves it alone"
+    await client.undo()
+    assert (await memory.now(made)).content == STEPS
+    assert await client.list_skills() == ()
 
 
 async def test_variants_of_a_tag_become_the_tag_in_use(memory: CuratedMemory) -> None:
@@ -310,42 +421,119 @@ async def test_variants_of_a_tag_become_the_tag_in_use(memory: CuratedMemory) ->
     assert (await memory.now(other)).tags == other.tags
 
 
-@pytest.mark.parametrize("seed", range(3))
-async def test_no_statement_disappears_and_a_second_night_changes_nothing(memory: CuratedMemory, seed: int) -> None:
-    chance = random.Random(seed)
-    sentences = [
-        f"The {thing} of the {place} {verb}."
-        for thing in ("pump", "lamp", "gate")
-        for place in ("mill", "quay")
-        for verb in ("leaks at night", "was painted green")
-    ]
-    stored = [
-        await add(
-            memory,
-            " ".join(chance.sample(sentences, chance.choice((1, 1, 2, 3)))), days=60 + number,
-            tier=chance.choice((Tier.EPISODIC, Tier.WORKING)), tags=(chance.choice(("mill", "mills", "quay")),),
-        )
-        for number in range(40)
-    ]  # fmt: skip
-    first = await memory.curate()
-    assert first.problems == ()
-    assert first.done > 0
-    # A second night may go on with what the first has left over; in the end there is nothing to do.
-    for _ in range(4):
-        if (await memory.curate()).planned == 0:
-            break
-    else:
-        pytest.fail("curation never ends")
-    live = [
-        each
-        for each in (await memory.store.get("default", await memory.store.ids("default", limit=1_000))).values()
-        if each.state is State.LIVE
-    ]
-    searched = {text for each in live for text in statements_of(each.content)}
+SENTENCES = [
+    f"The {thing} of the {place} {verb}."
+    for thing in ("pump", "lamp")
+    for place in ("mill", "quay")
+    for verb in ("leaks at night", "was painted green")
+]
+any_memory = st.fixed_dictionaries(
+    {
+        "sentences": st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
+        "days": st.integers(0, 120),
+        "tier": st.sampled_from([Tier.WORKING, Tier.EPISODIC]),
+        "tags": st.sampled_from([("mill",), ("mills",), ("quay", "mill"), ()]),
+        "pinned": st.sampled_from([False, False, False, True]),
+        "ends": st.sampled_from([None, None, None, -1, 5]),
+        "reads": st.integers(0, 4),
+        "source": st.sampled_from([Source(), Source(), USER]),
+    }
+)
+
+
+@settings(
+    max_examples=6,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+@pytest.mark.parametrize("name", STORES)
+@given(
+    drawn=st.lists(any_memory, min_size=6, max_size=24),
+    prune_days=st.sampled_from([0, 45]),
+    most_memories=st.sampled_from([0, 8]),
+)
+async def test_a_plan_applied_twice_changes_nothing_no_statement_disappears_and_an_undo_brings_all_back(
+    name: str, tmp_path: Path, drawn: list[dict[str, Any]], prune_days: int, most_memories: int
+) -> None:
+    async with open_curated(tmp_path / new_id(), name) as memory:
+        request = SetRulesRequest(prune_days=prune_days, most_memories=most_memories)
+        await memory.engine.set_rules(request, who=OWNER)
+        stored = [await _draw(memory, values) for values in drawn]
+        before = [_shown(each) for each in await _all(memory)]
+        runs: list[str] = []
+        for days in (0, 0, 6, 0, 0):
+            memory.clock.advance(days * DAY)
+            runs += await _night(memory)
+        assert not await _night(memory), "in the end there is nothing to do"
+        await _require_statements(memory, stored, is_pruned=any(run.startswith("prune") for run in runs))
+        for run in reversed(runs):
+            assert not (await memory.undo(run)).skipped, run
+        after = {each.id: _shown(each) for each in await _all(memory)}
+        assert [after[each.id] for each in stored] == before
+        made = after.keys() - {each.id for each in stored}
+        assert {after[each][1] for each in made} <= {State.TRASHED}
+
+
+async def _draw(memory: CuratedMemory, values: dict[str, Any]) -> Memory:
+    """Store a drawn memory with its vectors."""
+    now = memory.clock.now()
+    made = now - values["days"] * DAY
+    drawn = a_memory(
+        " ".join(values["sentences"]), created_at=made, updated_at=made, tier=values["tier"], tags=values["tags"],
+        pinned=values["pinned"], source=values["source"],
+        expires_at=None if values["ends"] is None else now + values["ends"] * DAY,
+    )  # fmt: skip
+    embedded, _ = await embed_new(
+        [(drawn, passages_of(drawn))], space="default", vector_store=memory.store, embedder=memory.engine.embedder
+    )
+    await memory.store.commit(a_commit(drawn, embedded=embedded))
+    await memory.read(drawn, times=values["reads"])
+    return drawn
+
+
+async def _all(memory: CuratedMemory) -> list[Memory]:
+    return list((await memory.store.get("default", await memory.store.ids("default", limit=1_000))).values())
+
+
+def _shown(memory: Memory) -> tuple[object, ...]:
+    return memory.content, memory.state, memory.tier, memory.tags, memory.expires_at, memory.pinned
+
+
+async def _night(memory: CuratedMemory) -> list[str]:
+    """Plan each job and apply its plan twice; return the runs that have changed something."""
+    runs: list[str] = []
+    for job in JOBS.values():
+        run = f"{job.name}-{new_id()}"
+        context = await memory.runner._context("default", run, pause=memory.runner._give_way)
+        changes = [change async for change in job.plan(context)]
+        changes = await memory.runner._without_taken_back(job, changes, context)
+        outcomes = await apply_changes(job, changes, context)
+        assert {*outcomes} <= {DONE}, (job.name, outcomes)
+        versions = {each.id: each.version for each in await _all(memory)}
+        again = await apply_changes(job, changes, context)
+        assert versions == {each.id: each.version for each in await _all(memory)}, job.name
+        assert DONE not in again, job.name
+        runs += [run] if changes else []
+        assert [change async for change in job.plan(context)] == [] or job.name in ("duplicates", "consolidate")
+    return runs
+
+
+async def _require_statements(memory: CuratedMemory, stored: Sequence[Memory], *, is_pruned: bool) -> None:
+    """Check that search finds every statement, in the trash only after pruning, and that history has every text."""
+    places = (State.LIVE, State.ARCHIVED, State.TRASHED) if is_pruned else (State.LIVE,)
+    # What has expired is read by name, and no search finds it.
+    for sentence in {text for each in stored if each.expires_at is None for text in statements_of(each.content)}:
+        results = [
+            await memory.engine.search_text(SearchTextRequest.of(query=f'"{sentence}"', state=state), who=OWNER)
+            for state in places
+        ]
+        assert any(result.hits for result in results), sentence
     for each in stored:
         versions = await memory.store.versions("default", each.id, limit=50)
-        assert versions[-1].memory.content == each.content, "history keeps every text"
-        assert set(statements_of(each.content)) <= searched, "search finds every statement"
+        assert versions[-1].memory.content == each.content
 
 
 async def test_one_giant_cluster_becomes_few_memories_in_few_nights_and_nothing_is_lost(

@@ -10,9 +10,14 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, NotFound, TooLarge
 from scrubjay.model.caller import Access, Caller
 from scrubjay.model.code import CodeResult
+from scrubjay.model.memory import Json
 from scrubjay.model.requests import RunCodeRequest
 from scrubjay.service import LocalService
+from scrubjay.surfaces.mcp.cursors import pack
+from scrubjay.surfaces.mcp.tool import ToolContext
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.curated import STORES, CuratedMemory, open_curated
+from tests.fakes.build import a_commit, a_memory
 
 
 class Programs:
@@ -58,6 +63,16 @@ async def test_a_program_computes_over_many_memories_and_its_changes_are_one_run
     assert (await ada.run("1 + 1")).run == "", "a program that writes nothing has no run"
 
 
+async def test_the_memory_of_a_program_is_its_peak(memory: CuratedMemory) -> None:
+    ada = Programs(memory)
+    if not Path("/proc/self/clear_refs").exists():
+        pytest.skip("this system does not tell the peak of a process")
+    large = await ada.run("x = 'a' * 60_000_000\nx = ''\nlen(x)")
+    small = await ada.run("len('abc')")
+    assert large.memory_used_mb > 50
+    assert small.memory_used_mb < 10
+
+
 async def test_calls_look_synchronous_and_errors_say_what_to_do(memory: CuratedMemory) -> None:
     ada = Programs(memory)
     # A call without `await` must not silently do nothing.
@@ -98,11 +113,24 @@ async def test_large_results_are_stored_and_read_on(memory: CuratedMemory) -> No
     with pytest.raises(NotFound):
         await Programs(memory, agent="bob").run("", handle=entries.handle)
 
+    # One item that is too large by itself is read in parts by the program that the hint names.
+    mixed = await ada.run("{'a': 1, 'big': list(range(5000))}", max_tokens=300)
+    assert (mixed.result, mixed.next, mixed.hint) == ({"a": 1}, 1, "")
+    cut = await ada.run("", handle=mixed.handle, offset=1, max_tokens=300)
+    assert cut.next is None
+    program = cut.hint.partition("returns ")[2].partition(" gets")[0]
+    answer = await ada.run(program, max_tokens=300)
+    assert (answer.total, cast("list[int]", answer.result)[:2], answer.hint) == (5000, [0, 1], "")
+    row = await ada.run("[['x' * 10_000]]", max_tokens=300)
+    assert f"load_result('{row.handle}')[0]" in row.hint
+
 
 async def test_files_are_private_to_an_agent_in_a_space_and_have_a_quota(memory: CuratedMemory) -> None:
     ada = Programs(memory)
     await ada.value("write_file('a.json', json.dumps([1, 2]))")
     assert await ada.value("sum(json.loads(read_file('a.json')))") == 3
+    assert await ada.value("list_files()") == {"a.json": 6}
+    assert await ada.value("write_file(f'{workspace}/a.json', '[3, 4]')\nread_file('a.json')") == "[3, 4]"
     assert await ada.value("list_files()") == {"a.json": 6}
     for other in (Programs(memory, agent="bob"), Programs(memory, space="elsewhere")):
         assert await other.value("list_files()") == {}
@@ -142,3 +170,38 @@ async def test_requests_that_cannot_work_are_refused(memory: CuratedMemory) -> N
         await ada.run("x = 1\n" * 100_000)
     with pytest.raises(NotFound):
         await ada.run("", handle="result-none")
+
+
+async def test_a_search_inside_a_program_has_every_true_match(memory: CuratedMemory) -> None:
+    count = 1_250
+    ledgers = [
+        a_memory(f"The quarterly ledger is in room {n}", name=f"plant-{n}", kind="plant", created_at=memory.clock.now())
+        for n in range(count)
+    ]
+    teas = [a_memory(f"Drinks tea {n}", name=f"other-{n}", kind="note") for n in range(50)]
+    await memory.store.commit(a_commit(*ledgers, *teas))
+    ada = Programs(memory)
+    answers = await ada.value(
+        "def about(query, limit=10000):\n"
+        "    found = search_nodes(query, limit)\n"
+        "    return [len(found), len([n for n in found if n['type'] == 'plant'])]\n"
+        "last = search_nodes('quarterly ledger', 10000)[-1]\n"
+        "result = [about('quarterly ledger'), about('quarterly ledger', 1100), about('plant'), about(''), sorted(last)]"
+    )
+    assert answers[:4] == [[count, count], [1100, 1100], [count, count], [count + 50, count]]
+    assert {"last_confirmed", "stored_score", "relevance_score"} <= {*answers[4]}
+    # A list of all is no reading, and of a question that finds very many the best alone were read.
+    await memory.engine.access_log.flush()
+    stored = await memory.store.get(ada.caller.space, [written.id for written in (*ledgers, *teas)])
+    assert 0 < sum(entity.access_count > 0 for entity in stored.values()) <= 150
+
+    # Outside, the same matches come in pages, and the last page ends with the last of them.
+    (search,) = (tool for tool in TOOLSETS["enhanced"] if tool.name == "search_nodes")
+    context = ToolContext(engine=memory.engine, who=ada.caller)
+    question: dict[str, Json] = {"query": "quarterly ledger", "limit": 10_000}
+    first = (await search.call(context, question)).structured
+    last = (await search.call(context, {**question, "cursor": pack(count - 5)})).structured
+    assert (first["count"], "cursor" in first, "cursor" in last) == (count, True, False)
+    nodes = [*cast("list[dict[str, Json]]", first["results"]), *cast("list[dict[str, Json]]", last["results"])]
+    assert {str(node["type"]) for node in nodes} == {"plant"}
+    assert len({str(node["id"]) for node in nodes[-5:]} - {str(node["id"]) for node in nodes[:-5]}) == 5

@@ -14,6 +14,7 @@ import apsw
 import numpy as np
 import psycopg
 import pytest
+from qdrant_client import AsyncQdrantClient
 
 from scrubjay.app import open_engine_and_store
 from scrubjay.client import MemoryClient
@@ -29,6 +30,8 @@ from scrubjay.service import LocalService
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.upkeep import follow_model
 from scrubjay.text.passages import passages_of
+from scrubjay.vectors import qdrant
+from scrubjay.vectors.qdrant_address import LOCAL
 from tests.backends import BACKENDS, backend
 from tests.fakes import FakeClock
 from tests.fakes.embedder import FakeEmbedder
@@ -42,6 +45,7 @@ DIMENSIONS = {"first": 64, "second": 48}
 STEPS = {
     "in the middle of the texts": ("scrubjay.indexing.reembed.embed_memories", 2, True),
     "before the index is built": ("scrubjay.engine.model_switch.build_beside", 1, False),
+    "while the index is being built": ("scrubjay.indexing.reembed._wait_until_ready", 1, False),
     "before the change": ("scrubjay.engine.model_switch.write_chosen_model", 1, False),
     "after the change": ("scrubjay.engine.model_switch.write_chosen_model", 1, True),
 }
@@ -51,6 +55,10 @@ from scrubjay.app import open_engine
 from scrubjay.model.caller import Caller
 from scrubjay.model.requests import CurateRequest, ReembedRequest
 from scrubjay.settings import Settings
+if sys.argv[5]:
+    from scrubjay.vectors import qdrant
+    client = qdrant.AsyncQdrantClient
+    qdrant.AsyncQdrantClient = lambda _: client(path=sys.argv[5])
 settings, name, call, done = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "True"
 module, _, function = name.rpartition(".")
 module = importlib.import_module(module)
@@ -73,12 +81,15 @@ asyncio.run(main())
 class WordServer(EmbeddingServer):
     """Embeds texts that share words close to each other; each model has a length of its own."""
 
+    is_changed = False
+
     def reply_to(self, request: ReceivedRequest) -> Reply:
         self.requests.append(request)
         if self.script:
             return self.script.popleft()
         model = FakeEmbedder(dimension=DIMENSIONS[request.body["model"]])
         vectors = asyncio.run(model.embed(request.body["input"]))
+        vectors = [vector[::-1] for vector in vectors] if self.is_changed else vectors
         data = [{"index": place, "embedding": vector.tolist()} for place, vector in enumerate(vectors)]
         return Reply(body={"data": data, "model": request.body["model"]})
 
@@ -201,15 +212,17 @@ async def test_the_way_back_embeds_nothing_and_the_settings_decide_again(
         back = await engine.reembed(ReembedRequest(model="openai:first"), who=WHO)
         assert (back.model, back.vectors) == ("first", 0)
         assert len(server.embedded_by("first")) == texts
-        assert await read_chosen_model(store) is None
+        chosen = await read_chosen_model(store)
+        assert chosen is not None
+        assert chosen.choice == chosen.replaces
         assert (await client.recall("note 3 on the station of house 21")).degraded == ()
-        for model, url in (("none", ""), ("minilm", "http://127.0.0.1:1/v1")):
+        for model, url in (("none", ""), ("bundled", "http://127.0.0.1:1/v1")):
             with pytest.raises(InvalidInput):
                 await engine.reembed(ReembedRequest(model=model, url=url), who=WHO)
         with pytest.raises(InvalidInput, match="there is no model 'nosuch'") as refused:
-            await engine.reembed(ReembedRequest(model="minilm:nosuch"), who=WHO)
+            await engine.reembed(ReembedRequest(model="bundled:nosuch"), who=WHO)
         assert "sentence-transformers:NAME" in refused.value.hint
-        assert await read_chosen_model(store) is None
+        assert await read_chosen_model(store) == chosen
         same = await engine.reembed(ReembedRequest(model="first"), who=WHO)
         assert (same.previous, same.vectors) == ("first", 0)
 
@@ -278,12 +291,20 @@ async def test_another_server_of_the_database_follows_and_old_vectors_go_after_a
         assert (await CurationRunner(later, store).curate(request, who=WHO)).planned == 0
 
 
-@pytest.mark.parametrize("settings", ["sqlite", "pgvector"], indirect=True)
-async def test_a_killed_change_leaves_a_working_memory_and_goes_on(settings: Settings, server: WordServer) -> None:
+async def test_a_killed_change_leaves_a_working_memory_and_goes_on(
+    settings: Settings, server: WordServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(tmp_path / "qdrant") if settings.qdrant_url == LOCAL else ""
+    if folder:
+        # Without a server, the client's local mode stores its collections on disk, where they survive a kill.
+        def on_disk(_: str) -> AsyncQdrantClient:
+            return AsyncQdrantClient(path=folder)
+
+        monkeypatch.setattr(qdrant, "AsyncQdrantClient", on_disk)
     async with opened(settings) as (_, _, client):
         await fill(client)
     for step, (name, call, done) in STEPS.items():
-        child = await asyncio.to_thread(run_child, settings, name, call, done)
+        child = await asyncio.to_thread(run_child, settings, name, call, done, folder)
         assert child == -signal.SIGKILL, step
         async with opened(settings) as (_, _, client):
             assert await model_of(client) == ("second" if step == "after the change" else "first"), step
@@ -295,45 +316,70 @@ async def test_a_killed_change_leaves_a_working_memory_and_goes_on(settings: Set
 
 
 @pytest.mark.parametrize("settings", ["sqlite", "pgvector"], indirect=True)
-async def test_the_job_embeds_texts_whose_vector_is_missing_or_damaged_and_no_others(
-    settings: Settings, server: WordServer
+async def test_the_job_embeds_texts_whose_vector_is_missing_damaged_or_of_another_text_and_no_others(
+    settings: Settings, server: WordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("scrubjay.curation.upkeep._SAMPLE", 2 * COUNT)
     async with opened(settings) as (_, store, client):
         await fill(client)
-        ids = await store.ids("default", limit=2)
+        ids = await store.ids("default", limit=5)
         # What is in the trash can be searched too.
         await client.forget(ids[:1])
-        (missing,), (damaged,) = [
-            [passage.hash for passage in passages_of(memory, with_terms=False)]
-            for memory in (await store.get("default", ids)).values()
-        ]
+        memories = await store.get("default", ids)
+        missing, *spoiled = [passages_of(memories[each], with_terms=False)[0].hash for each in ids]
+        before = await store.vectors("default", "first", spoiled)
+        long, foreign = np.full(64, 9, np.float16), before[spoiled[0]].astype(np.float16)
         if settings.database_url:
             with psycopg.connect(settings.database_url, autocommit=True) as database:
-                spoiled = f"[{','.join(['9'] * 64)}]"
-                database.execute("UPDATE scrubjay.vectors SET vector = %s::halfvec WHERE hash = %s", (spoiled, damaged))
+                # The database refuses numbers that are none.
+                for vector, digest in zip((long, foreign, foreign[:40]), spoiled, strict=False):
+                    statement = "UPDATE scrubjay.vectors SET vector = %s::halfvec WHERE hash = %s"
+                    database.execute(statement, (f"[{','.join(map(str, vector))}]", digest))
                 database.execute("DELETE FROM scrubjay.vectors WHERE hash = %s", (missing,))
         else:
             with closing(apsw.Connection(str(database_file(settings.data)))) as file:
-                spoiled = np.full(64, 9, np.float16).tobytes()
-                file.execute("UPDATE vectors SET vector = ? WHERE hash = ?", (spoiled, damaged))
+                nothing = np.full(64, np.nan, np.float16)
+                for vector, digest in zip((long, foreign, foreign[:40], nothing), spoiled, strict=True):
+                    file.execute("UPDATE vectors SET vector = ? WHERE hash = ?", (vector.tobytes(), digest))
                 file.execute("DELETE FROM vectors WHERE hash = ?", (missing,))
-        before = len(server.embedded_by("first"))
-        report = await client.curate(["vectors"])
-        assert (report.counts, report.problems) == ({"vectors": {"embed": 2}}, ())
-        assert len(server.embedded_by("first")) == before + 2
-        assert len(await store.embedded("default", "first", [missing, damaged])) == 2
-        for vector in (await store.stored_vectors("default", "first", limit=COUNT)).values():
-            assert np.linalg.norm(vector) == pytest.approx(1, abs=0.01)
+        report = await client.curate(["duplicates", "vectors"])
+        count = 4 if settings.database_url else 5
+        assert (report.counts["vectors"], report.problems) == ({"embed": count}, ())
+        assert [change.why for change in report.changes][-1] == "its vector is not that of its text"
+        after = await store.vectors("default", "first", [missing, *spoiled])
+        assert len(after) == 5
+        assert {digest: pytest.approx(vector, abs=0.01) for digest, vector in before.items()} == {
+            digest: after[digest] for digest in spoiled
+        }
         assert (await client.curate(["vectors"])).planned == 0
+        assert (await client.recall("station of house 21, note 3", limit=3)).degraded == ()
+
+        # A server gives its model other weights under the same name.
+        server.is_changed = True
+        report = await client.curate(["vectors"])
+        assert (report.planned, len(report.notes)) == (0, 1), "two sorts of vectors are not mixed"
+        assert report.notes[0] == (
+            f"vectors: first gives other vectors than those stored, for {COUNT} of {COUNT} texts: "
+            "give the changed model another name, and run `scrubjay reembed --model NAME`"
+        )
 
 
-def run_child(settings: Settings, name: str, call: int, done: bool) -> int:
+def run_child(settings: Settings, name: str, call: int, done: bool, folder: str) -> int:
     """Re-embed in a process that is killed; return its exit status."""
     import json
 
     chosen = {
         field: getattr(settings, field)
-        for field in ("home", "embedder", "embedding_model", "embedding_url", "write_rules", "database_url")
+        for field in (
+            "home",
+            "embedder",
+            "embedding_model",
+            "embedding_url",
+            "write_rules",
+            "database_url",
+            "qdrant_url",
+            "qdrant_collection",
+        )
     }
-    arguments = [sys.executable, "-c", CHILD, json.dumps(chosen), name, str(call), str(done)]
+    arguments = [sys.executable, "-c", CHILD, json.dumps(chosen), name, str(call), str(done), folder]
     return subprocess.run(arguments, env=environment(settings.data), timeout=120, check=False).returncode

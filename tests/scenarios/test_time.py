@@ -30,9 +30,9 @@ async def test_as_of_shows_each_day_of_a_year(memory: MemoryClient) -> None:
     assert passages(await memory.recall(question, as_of=before)) == []
     (then,) = (await memory.read("office", as_of=oslo)).memories
     assert (then.id, then.version, then.content) == (office.id, 1, "The office is in Oslo")
-    (missing,) = (await memory.read("office", as_of=closed)).missing
+    (missing,) = (await memory.read(["office"], as_of=closed)).missing
     assert "in the trash" in missing.why
-    (missing,) = (await memory.read("office", as_of=before)).missing
+    (missing,) = (await memory.read(["office"], as_of=before)).missing
     assert "did not exist" in missing.why
 
 
@@ -68,7 +68,7 @@ async def test_a_branch_is_shown_in_its_place_then_and_now(memory: MemoryClient)
     await memory.switch("office", "plan")
     (current,) = (await memory.read("office")).memories
     assert (current.id, current.branch, current.content) == (office.id, "plan", "The office is in Tromsø")
-    (then,) = (await memory.read("office", as_of=before)).memories
+    (then,) = (await memory.read(["office"], as_of=before)).memories
     assert then.content == "The office is in Oslo"
     await memory.drop_branch("office", "plan")
     assert "The office is in Oslo" in passages(await memory.recall(question, branch="plan"))
@@ -94,4 +94,4 @@ async def test_a_purge_takes_the_past_with_it(memory: MemoryClient) -> None:
     assert len((await memory.recall("secret", as_of=then)).hits) == 1
     await memory.purge("secret")
     assert (await memory.recall("secret", as_of=then)).hits == ()
-    assert (await memory.read("secret", as_of=then)).memories == ()
+    assert (await memory.read(["secret"], as_of=then)).memories == ()

@@ -81,6 +81,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "graph": {"ids": [inputs.ref, inputs.other], "depth": 1 + inputs.number % 4, "limit": 50},
         "related": {"id": inputs.ref, "limit": 50},
         "due": {"by": "2030-01-01T00:00:00Z" if inputs.every(2) else None, "limit": 50},
+        "health": {"days": 1 + inputs.number % 90, "all_spaces": inputs.every(5)},
         "usage": {"days": 1 + inputs.number % 90, "limit": 50},
         "summarize": {
             "filter": {"tags": [inputs.label]} if inputs.every(2) else {"since": "2000-01-01T00:00:00Z"},
@@ -100,6 +101,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "outcome": {"runs": [inputs.run, inputs.ref]},
         "backup": {"target": "/dev/null/never"},
         "reembed": {"model": "none"},
+        "spaces": {"name": inputs.label if inputs.every(2) else ""},
         "create_token": {"name": words[4], "spaces": [inputs.home]},
         "revoke_token": {"ref": inputs.ref},
         "export": {"format": "kg" if inputs.every(2) else "scrubjay"},
@@ -137,6 +139,7 @@ def _arguments(verb: str, inputs: CallInputs) -> _Arguments:
         "note_attachments": {"note": inputs.ref},
         "export_notes": {"target": "/dev/null/never/x.json", "format": "json"},
         "import_notes": {"folder": "/dev/null/never", "dry_run": True},
+        "adopt_notes": {"folder": "/dev/null/never", "dry_run": True},
         **dict.fromkeys(("note_categories", "note_templates", "sync_notes", "orphaned_files"), _NONE),
         **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import", "rules"), _NONE),
     }  # fmt: skip

@@ -18,6 +18,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in [name for name in os.environ if name.startswith(("SCRUBJAY_", "MEMORY_DIR"))]:
         monkeypatch.delenv(name)
     folder = tmp_path / "data"
+    # Reading makes no folder.
+    folder.mkdir(mode=0o700)
     monkeypatch.setenv("SCRUBJAY_HOME", str(folder))
     monkeypatch.setenv("SCRUBJAY_DATABASE_URL", database_of(folder))
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")

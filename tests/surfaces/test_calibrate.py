@@ -32,7 +32,7 @@ PAIRS = "a,b,same\n" + "".join(
 
 @pytest.fixture
 def labelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "minilm")
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "bundled")
     (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, CASES)), encoding="utf-8")
     (tmp_path / "pairs.csv").write_text(PAIRS, encoding="utf-8")
     return tmp_path
@@ -40,22 +40,22 @@ def labelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_weight_is_found_and_written(labelled: Path, home: Path) -> None:
     file = str(labelled / "cases.jsonl")
-    shown = run("calibrate", "recall", file, "--weights", "8,0,8", "--write")
+    shown = run("calibrate", "recall", file, "--weights", "9,0,9", "--write")
     assert (shown.code, shown.err) == (0, "")
     lines = shown.out.splitlines()
     assert lines[0] == f"{BUNDLED}: 2 questions about 3 memories"
     assert lines[1].split() == ["weight", "R@10", "MRR"]
-    assert [line.split()[0] for line in lines[2:4]] == ["0", "8"]
-    assert lines[3].split() == ["8", "1.000", "1.000", "chosen"]
-    assert lines[-2:] == ["weight 8; before: 4", f"saved in {home / 'profiles.json'}"]
-    assert json.loads((home / "profiles.json").read_bytes()) == {BUNDLED: {"weight": 8.0, "measured": ["weight"]}}
+    assert [line.split()[0] for line in lines[2:4]] == ["0", "9"]
+    assert lines[3].split() == ["9", "1.000", "1.000", "chosen"]
+    assert lines[-2:] == ["weight 9; before: 8", f"saved in {home / 'profiles.json'}"]
+    assert json.loads((home / "profiles.json").read_bytes()) == {BUNDLED: {"weight": 9.0, "measured": ["weight"]}}
     # The written value is used, and nothing else in the data folder has changed.
     assert [path.name for path in home.iterdir()] == ["profiles.json"]
     answer = run_json("calibrate", "recall", file, "--weights", "4")
     curve = cast("dict[str, Json]", answer["curve"])
     assert (answer["written"], curve["before"], curve["chosen"]) == (
         "",
-        8.0,
+        9.0,
         {"weight": 4.0, "recall": 1.0, "mrr": 1.0},
     )
 

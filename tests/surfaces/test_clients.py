@@ -1,11 +1,15 @@
 """`MemoryClient`, and `SyncMemoryClient` for programs without an event loop."""
 
+import asyncio
 import inspect
+import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +24,8 @@ def public(kind: type) -> dict[str, Callable[..., object]]:
 
 
 def test_the_sync_client_has_every_verb_with_the_same_signature() -> None:
-    verbs = {name: verb for name, verb in public(MemoryClient).items() if name != "call"}
-    twins = {name: verb for name, verb in public(SyncMemoryClient).items() if name not in ("run", "call")}
+    verbs = {name: verb for name, verb in public(MemoryClient).items() if name not in ("call", "aclose")}
+    twins = {name: verb for name, verb in public(SyncMemoryClient).items() if name not in ("run", "call", "close")}
     assert set(twins) == set(verbs)
     for name, verb in verbs.items():
         own, original = inspect.signature(twins[name]), inspect.signature(verb)
@@ -32,9 +36,125 @@ def test_the_sync_client_has_every_verb_with_the_same_signature() -> None:
 
 def test_the_sync_client_returns_results_not_coroutines() -> None:
     for name, verb in public(MemoryClient).items():
-        if name != "export":
+        if (name not in ("export", "aclose") and not name.endswith("_all")) or name == "get_all":
             assert inspect.iscoroutinefunction(verb), name
             assert not inspect.iscoroutinefunction(getattr(SyncMemoryClient, name)), name
+
+
+def test_a_client_opens_at_its_first_call_and_closes_with_its_event_loop(home: Path, settings: Settings) -> None:
+    memory = MemoryClient(path=home, settings=settings)
+
+    async def use() -> None:
+        both = await asyncio.gather(memory.remember("Tea at four"), memory.recall("tea"))
+        assert both[0].id == (await memory.get("tea")).id
+
+    for _ in range(2):
+        # Each run has its own event loop; what is left open is a warning, and warnings are errors.
+        asyncio.run(use())
+
+    async def close() -> None:
+        await memory.recall("tea")
+        await memory.aclose()
+        with pytest.raises(StoreError, match="the client is closed"):
+            await memory.recall("tea")
+        async with memory:
+            assert (await memory.recall("tea")).hits
+        dropped = MemoryClient(path=home, settings=settings)
+        await dropped.recall("tea")
+        task = next(task for task in asyncio.all_tasks() if task.get_name() == "scrubjay-client")
+        del dropped
+        await task
+
+    asyncio.run(close())
+
+
+def test_a_program_need_not_close_a_synchronous_client(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The thread of a model is the last that closing needs.
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "static")
+    program = (
+        "import sys; from scrubjay import SyncMemoryClient\n"
+        "memory = SyncMemoryClient(path=sys.argv[1]); print(memory.add('Tea at four').action)"
+    )
+    command = [sys.executable, "-W", "error", "-c", program, str(home)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("created\n", "")
+
+
+def test_a_missing_memory_is_an_error_by_itself_and_named_in_a_list(settings: Settings) -> None:
+    with SyncMemoryClient(settings=settings) as memory:
+        memory.add("Tea at four", name="tea")
+        for verb in (
+            memory.read,
+            memory.get,
+            memory.forget,
+            memory.restore,
+            memory.purge,
+            memory.confirm,
+            memory.history,
+        ):
+            with pytest.raises(NotFound, match="no memory is called 'teas'"):
+                verb("teas")
+        with pytest.raises(NotFound, match="no memory is called 'teas'"):
+            memory.revise("teas", text="Tea at five")
+        with pytest.raises(NotFound, match="'tea': it did not exist at 2020"):
+            memory.read("tea", as_of="2020-01-01")
+        assert [missing.ref for missing in memory.read(["teas", "tea"]).missing] == ["teas"]
+        result = memory.forget(["teas", "tea"])
+        assert ([item.name for item in result.done], [item.ref for item in result.missing]) == (["tea"], ["teas"])
+
+
+def test_all_pages_come_and_a_limit_is_a_number_of_hits(settings: Settings) -> None:
+    with SyncMemoryClient(settings=settings) as memory:
+        memory.remember_many(
+            [{"text": f"Room {n} has tea. " + "It is green. " * 60, "name": f"r{n}"} for n in range(40)]
+        )
+        assert len(memory.search("tea", limit=30).hits) == 30
+        assert len(memory.recall("tea", limit=30, max_tokens=500).hits) < 30
+        for hits in (memory.recall_all(page=7), memory.recall_all("tea", page=7, min_score=0.0)):
+            assert sorted(hit.name for hit in hits) == sorted(f"r{n}" for n in range(40))
+        assert len({hit.id for hit in memory.search_text_all("tea", page=7)}) == 40
+        assert [len(memory.get_all()), len(memory.get_all(limit=3))] == [40, 3]
+        for number in range(5):
+            memory.update("r1", f"Room 1 has {number} cups")
+        assert [version.number for version in memory.history_all("r1", page=2)] == [6, 5, 4, 3, 2, 1]
+
+
+async def test_the_names_of_the_tools_tell_one_story_through_both_clients(settings: Settings, tmp_path: Path) -> None:
+    other = replace(settings, home=str(tmp_path / "other"), database_url="")
+    async with MemoryClient(settings=settings) as client:
+        with SyncMemoryClient(settings=other) as sync:
+            shown = [[await each for each in _story(client)], [*_story(sync)]]
+    assert shown[0] == shown[1]
+
+
+def _story(memory: Any) -> Iterator[Any]:
+    """Yield what each name returns, as numbers and texts: results, or what waits for them."""
+    yield _then(memory.add("Tea is served at four", name="tea"), lambda done: done.action)
+    yield _then(memory.update("tea", "Tea is served at five"), lambda done: done.version)
+    yield _then(memory.memory_commit("tea", "as agreed"), lambda done: done.action)
+    yield _then(memory.memory_diff("tea", 1, 2), lambda done: [each.field for each in done.diff])
+    yield _then(memory.memory_revert("tea", 1), lambda done: done.version)
+    yield _then(memory.memory_confirm("tea"), lambda done: len(done.done))
+    yield _then(memory.memory_branch("tea", "late", "for the summer"), lambda done: len(done.branches))
+    yield _then(memory.memory_branches("tea"), lambda done: [branch.name for branch in done.branches])
+    yield _then(memory.memory_merge_branch("tea", "late", prefer="theirs"), lambda done: (done.action, done.into))
+    yield _then(memory.memory_drop_branch("tea", "late"), lambda done: [branch.name for branch in done.branches])
+    yield _then(memory.get("tea"), lambda done: done.content)
+    yield _then(memory.get_all(limit=1), len)
+    yield _then(memory.detect_conflicts("tea"), len)
+    yield _then(memory.auto_extract_facts("Ann: I prefer green tea.", auto_store=False), lambda done: len(done.facts))
+    yield _then(memory.memory_undo(), lambda done: (len(done.done), done.skipped))
+
+
+def _then(result: Any, shown: Callable[[Any], object]) -> Any:
+    """Return what a result tells, at once or when it is there."""
+    if not inspect.isawaitable(result):
+        return shown(result)
+
+    async def wait() -> object:
+        return shown(await result)
+
+    return wait()
 
 
 async def test_without_the_engine_the_error_says_what_to_install(
@@ -162,18 +282,6 @@ async def test_an_unknown_state_is_refused(settings: Settings) -> None:
             await memory.read(5)  # pyright: ignore[reportArgumentType]
 
 
-async def test_a_client_that_is_not_open_says_so(settings: Settings) -> None:
-    memory = MemoryClient(settings=settings)
-    for _ in range(2):
-        with pytest.raises(StoreError, match="not open") as caught:
-            await memory.recall("tea")
-        assert "async with" in caught.value.hint
-        with pytest.raises(StoreError, match="not open"):
-            memory.export()
-        async with memory:
-            await memory.recall("tea")
-
-
 async def test_the_folder_may_be_given_alone_or_with_settings(settings: Settings, tmp_path: Path) -> None:
     async with MemoryClient(path=tmp_path / "alone") as memory:
         assert (await memory.status()).data == str(tmp_path / "alone")
@@ -230,20 +338,26 @@ async def test_the_sync_client_works_within_a_running_loop(settings: Settings) -
 def test_a_closed_sync_client_says_so_and_can_be_opened_again(settings: Settings) -> None:
     memory = SyncMemoryClient(settings=settings)
     for _ in range(2):
-        with pytest.raises(StoreError, match="not open") as caught:
-            memory.recall("tea")
-        assert "with SyncMemoryClient" in caught.value.hint
-        with pytest.raises(StoreError, match="not open"):
-            next(memory.export())
         with memory:
             memory.recall("tea")
+        with pytest.raises(StoreError, match="the client is closed") as caught:
+            memory.recall("tea")
+        assert "with" in caught.value.hint
+        with pytest.raises(StoreError, match="the client is closed"):
+            next(memory.export())
+    memory.close()
 
 
 @pytest.mark.embedded
 def test_a_sync_client_that_cannot_be_opened_leaves_no_thread(settings: Settings, home: Path) -> None:
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     (home / "memory.db").write_bytes(b"nonsense" * 1000)
     before = threading.active_count()
     with pytest.raises(StoreError), SyncMemoryClient(settings=settings):
         pass
+    memory = SyncMemoryClient(settings=settings)
+    for _ in range(2):
+        with pytest.raises(StoreError):
+            memory.recall("tea")
+    memory.close()
     assert threading.active_count() == before

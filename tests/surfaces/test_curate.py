@@ -15,7 +15,7 @@ def test_a_person_plans_runs_looks_and_takes_back(home: Path, tmp_path: Path, mo
     clock.write_text("2026-03-01T18:00:00Z")
 
     plan = run("curate", "tiers", "--dry-run").out
-    assert plan.startswith("would change 1 memories (tiers); nothing was written\n  tiers: 1 working → episodic")
+    assert plan.startswith("would make 1 changes (tiers); nothing was written\n  tiers: 1 working → episodic")
     assert "parking" in plan
     assert "59 days old, read 0 times" in plan
     assert run_json("status")["tiers"] == {"working": 1}
@@ -30,8 +30,11 @@ def test_a_person_plans_runs_looks_and_takes_back(home: Path, tmp_path: Path, mo
     report = run_json("curate", "--last")["report"]
     assert run("curate", "--last").out == done
     assert run("curate", "--undo", str(report["run"])).out.startswith("undone")  # type: ignore[index]
+    again = run("curate", "--undo", str(report["run"])).out  # type: ignore[index]
+    assert again.splitlines()[2].strip() == "it was taken back already"
     assert run_json("status")["tier_flow"] == {}
     assert run("curate", "--last").out.startswith("undone: ")
+    assert "later jobs see what earlier ones change" not in run("curate", "--dry-run").out, "nothing is planned"
     assert run_json("curate", "tiers")["report"]["planned"] == 0  # type: ignore[index]
 
 

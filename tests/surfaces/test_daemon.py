@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from tests.surfaces.backend import IS_EMBEDDED
 from tests.surfaces.background_daemon import background_daemon
+from tests.surfaces.daemon_process import Daemon
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput, NotAllowed, NotFound
@@ -403,3 +404,32 @@ async def test_invalid_bodies_are_refused(running: RunningDaemon) -> None:
         assert (await web.get(f"{running.http}/call/status")).status_code == 405
         answer = await web.post(f"{running.http}/call/read", json={"args": {"ids": ["nobody"]}})
         assert answer.json()["result"]["missing"][0]["ref"] == "nobody"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell the memory of a process")
+async def test_a_thousand_programs_over_the_socket_leave_nothing_behind(settings: Settings, home: Path) -> None:
+    code = "words = ['word'] * 1000\nwrite_file('a', str(n))\nresult = [n, len(search_nodes('', limit=5)), words[:9]]"
+
+    async def run(memory: MemoryClient, number: int) -> None:
+        answer = await memory.run_code(code if number % 10 else "1 / 0", context_vars={"n": number})
+        assert answer.error == ("" if number % 10 else "ZeroDivisionError: division by zero")
+        assert not number % 10 or answer.result == [number, 1, ["word"] * 9]
+
+    async def run_each(memory: MemoryClient, numbers: range) -> None:
+        for number in numbers:
+            await run(memory, number)
+
+    with Daemon(home) as daemon:
+        folder = Path(f"/proc/{daemon.pid}")
+        async with MemoryClient(settings=settings) as first, MemoryClient(settings=settings) as second:
+            await first.remember("one memory")
+            await asyncio.gather(*(run(memory, number) for memory in (first, second) for number in range(1, 21)))
+            await run_each(first, range(100))
+            memory_before, files_before = _resident_mb(folder), len([*(folder / "fd").iterdir()])
+            await asyncio.gather(run_each(first, range(500)), run_each(second, range(500)))
+            assert _resident_mb(folder) - memory_before < 20
+            assert len([*(folder / "fd").iterdir()]) - files_before < 10
+
+
+def _resident_mb(process: Path) -> float:
+    return int((process / "statm").read_text(encoding="ascii").split()[1]) / 256

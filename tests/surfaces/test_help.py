@@ -1,6 +1,8 @@
 """Every command documents itself."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import typer
@@ -9,6 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from scrubjay.surfaces.cli.main import app
 from scrubjay.version import VERSION
+
+_RECORDED = Path(__file__).with_name("help.txt")
 
 
 def commands(group: TyperGroup, *path: str) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
@@ -50,9 +54,22 @@ def test_the_root_lists_every_command() -> None:
 @pytest.mark.parametrize("path", sorted({path[:depth] for path, _ in every_command() for depth in range(len(path))}))
 def test_the_list_of_commands_fits_80_columns_uncut(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    _, _, listing = run(*path, "--help").out.partition("Commands:\n")
+    _, _, listing = run(*path, "--help").out.partition("Commands:\n" if path else "Remember:\n")
     assert listing
     assert [line for line in listing.splitlines() if line.endswith("...") or len(line) > 80] == []
+
+
+# Groups that ask, and commands with many kinds of options. Other tests read the list of all commands.
+_SNAPSHOTS = ("conflicts", "inbox", "list", "conflicts review", "import", "spaces", "serve")
+
+
+def test_the_help_at_80_columns_is_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = "\n".join(f"$ scrubjay {path} --help\n{run(*path.split(), '--help').out}" for path in _SNAPSHOTS)
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        _RECORDED.write_text(shown, encoding="utf-8")
+    assert shown == _RECORDED.read_text(encoding="utf-8"), "if it is meant so, run the test with UPDATE_SNAPSHOTS=1"
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
 
 
 def test_without_a_command_the_help_is_printed() -> None:

@@ -12,6 +12,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import CommandResult, run, run_json
+from tests.surfaces.terminal import Terminal
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, StoreReadOnly, TooLarge
 from scrubjay.install.clients import CLIENTS
@@ -208,16 +209,40 @@ def test_a_token_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_refused(run("install", "cursor", "--url", "https://a", "--tools", "kg"), InvalidInput, "--tools")
 
 
-def test_a_project_is_set_up_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "scrubjay").symlink_to(PROGRAM)
-    monkeypatch.delenv("SCRUBJAY_HOME")
+def test_a_shared_project_file_gets_no_path_of_this_machine(
+    tmp_path: Path, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answer = run("install", "claude-code", "--scope", "project")
     assert "let it use the server" in answer.out
+    assert f"does not name {os.environ['SCRUBJAY_HOME']}: set SCRUBJAY_HOME" in answer.out
+    assert "on the PATH" in answer.out
     file = tmp_path / "project" / ".mcp.json"
     assert servers("claude-code", file)["scrubjay"] == {"type": "stdio", "command": "scrubjay", "args": ["mcp"]}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "scrubjay").symlink_to(PROGRAM)
+    # A folder below the home folder is named so that it is that of every reader.
+    answer = run("install", "claude-code", "--scope", "project", "--data", str(user / "team memory"))
+    assert "note" not in answer.out
+    assert servers("claude-code", file)["scrubjay"]["args"] == ["mcp", "--data", "~/team memory"]
+    monkeypatch.delenv("SCRUBJAY_HOME")
+    assert run_json("install", "claude-code", "--scope", "project")["kept"] == ["--data", "~/team memory"]
     assert_refused(run("install", "claude-desktop", "--scope", "project"), InvalidInput, "no settings for a project")
     assert_refused(run("install", "cursor", "--scope", "team"), InvalidInput, "user or project")
+    assert_refused(run("install", "--yes", "--scope", "team"), InvalidInput, "user or project")
+
+
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_a_repeated_install_keeps_what_was_chosen_before(client: str, home: Path) -> None:
+    run_json("install", client, "--tools", "core,kg", "--space", "work", "--agent", "me")
+    before = config_file(client).read_bytes()
+    again = run("install", client)
+    assert config_file(client).read_bytes() == before
+    assert "kept    --tools core,kg --space work --agent me" in again.out
+    changed = run_json("install", client, "--tools", "notes")
+    assert (changed["action"], changed["kept"]) == ("updated", ["--space", "work", "--agent", "me"])
+    assert servers(client)["scrubjay"]["args"] == [
+        "mcp", "--tools", "notes", "--space", "work", "--agent", "me", "--data", str(home),
+    ]  # fmt: skip
 
 
 def test_another_file_can_be_named(tmp_path: Path) -> None:
@@ -245,8 +270,56 @@ def test_the_list_shows_where_it_is_installed(tmp_path: Path) -> None:
     lines = {tuple(line.split()[:2]): line for line in answer.out.splitlines()}
     assert "installed" in lines["gemini", "user"]
     assert "unreadable" in lines["codex", "user"]
-    assert "no file" in lines["claude-code", "user"]
-    assert "no entry" in lines["cursor", "user"]
+    assert "not used here" in lines["claude-code", "user"]
+    assert "ready to set up" in lines["cursor", "user"]
+    # Without a terminal it only says what to type.
+    assert answer.out.splitlines()[-2:] == [
+        "set up one   scrubjay install cursor",
+        "set up all   scrubjay install --yes",
+    ]
+
+
+def test_clients_are_found_by_their_programs_and_their_settings(tmp_path: Path, user: Path) -> None:
+    assert "None of these clients is used on this machine" in run("install").out
+    (user / ".codex").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").symlink_to(PROGRAM)
+    copy_configuration("cursor")
+    config_file("gemini").parent.mkdir()
+    config_file("gemini").write_text("{")
+    planned = run_json("install", "--dry-run")
+    assert [row["client"] for row in cast("list[dict[str, Any]]", planned["clients"])] == [
+        "claude-code", "codex", "cursor",
+    ]  # fmt: skip
+    assert not config_file("codex").exists()
+    done = run_json("install", "--yes", "--tools", "kg")
+    assert [row["action"] for row in cast("list[dict[str, Any]]", done["clients"])] == ["installed"] * 3
+    assert servers("codex")["scrubjay"]["args"][:3] == ["mcp", "--tools", "kg"]
+    assert config_file("gemini").read_text() == "{"
+    removed = run("install", "--yes", "--uninstall")
+    assert removed.out.count("scrubjay is removed from") == 3
+    config_file("cursor").chmod(0o444)
+    answer = run("install", "--yes")
+    assert (answer.code, answer.out.count("is installed for"), answer.out.count("error: ")) == (1, 2, 1)
+    assert_refused(run("install", "--print"), InvalidInput, "claude-code")
+
+
+def test_on_a_terminal_it_asks_about_each_client_that_it_finds(user: Path) -> None:
+    (user / ".codex").mkdir()
+    (user / ".cursor").mkdir()
+    with Terminal("install", columns=200) as terminal:
+        terminal.expect(f"Add Scrubjay to Codex ({config_file('codex')})? [Y/n]")
+        terminal.send("\r")
+        terminal.expect("Add Scrubjay to Cursor")
+        terminal.send("n\r")
+        assert terminal.wait() == 0
+        assert "scrubjay is installed for Codex" in terminal.text
+    assert "scrubjay" in servers("codex")
+    with Terminal("install", "--uninstall") as terminal:
+        terminal.expect("Remove Scrubjay from Codex")
+        assert terminal.interrupt() != 0
+    assert "scrubjay" in servers("codex")
+    assert not config_file("cursor").exists()
 
 
 BROKEN = [

@@ -14,7 +14,7 @@ TEXT = "\n\n".join(f"Page {number} tells of pier {number}. {'Gulls sit on it. ' 
 
 
 async def test_the_end_of_a_long_text_is_embedded_later(settings: Settings) -> None:
-    settings = replace(settings, embedder="minilm")
+    settings = replace(settings, embedder="bundled")
     with background_daemon(settings):
         async with MemoryClient(settings=settings) as memory:
             done = await memory.remember(TEXT)

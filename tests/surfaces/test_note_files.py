@@ -1,16 +1,22 @@
 """Export and import of notes on the command line, through a daemon, and over REST."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from tests.scenarios.notes.obsidian import make_vault
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.rest.checked_client import open_client
 from tests.surfaces.shell import run, run_json
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.errors import InvalidInput
+
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
+_MIN_EXAMPLES = 6
 
 
 def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> None:
@@ -64,7 +70,29 @@ async def test_a_daemon_imports_and_exports_notes(tmp_path: Path) -> None:
                 assert "sandbox" in got.headers["content-security-policy"]
                 assert "<script>" not in got.text or chosen == "md"
                 place, _, name = got.headers["content-disposition"].partition("; filename*=UTF-8''")
-                assert place.startswith('attachment; filename="gr_sse-')
-                assert unquote(name).startswith("grösse-")
+                assert place == f'attachment; filename="Gr__e.{chosen}"'
+                assert unquote(name) == f"Größe.{chosen}"
             await client.refused("GET", "/notes/nobody/export", 404, "not_found")
             await client.refused("GET", "/notes/Größe/export", 422, "invalid_input", params={"format": "exe"})
+
+
+_EXAMPLE = re.compile(r"^(?:\$ )?scrubjay (notes .+)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["notes.md", "notes-files.md"])
+def test_the_examples_of_the_docs_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_vault(tmp_path / "Documents/vault")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    options = ("--data", str(tmp_path / "data"))
+    examples = [shlex.split(line, comments=True) for line in _EXAMPLE.findall((DOCS / page).read_text())]
+    assert len(examples) >= _MIN_EXAMPLES
+    if page == "notes-files.md":
+        # The page takes the notes of the other one for granted.
+        examples.insert(0, ["notes", "write", "Meeting with John", "About the goals.", "--tag", "q4"])
+    for words in examples:
+        arguments = [word.replace("~", str(tmp_path), 1) if word.startswith("~") else word for word in words]
+        arguments = arguments[: arguments.index(">")] if ">" in arguments else arguments
+        asks = words[1] == "adopt" and "--dry-run" not in words
+        done = run(*arguments, *(["--yes"] if asks else []), *options)
+        assert done.code == 0, (words, done.err)

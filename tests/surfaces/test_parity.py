@@ -91,6 +91,7 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("run_code", {"code": ""}),
     ("usage", {"days": 7, "limit": 3}),
     ("usage", {"days": 0}),
+    ("health", {"days": 0}),
     (
         "save_skill",
         {"name": "count", "source": "def count(kind: str):\n    'Count.'\n    return len(search_nodes(kind))",
@@ -145,6 +146,7 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("orphaned_files", {}),
     ("sync_notes", {}),
     ("current_date", {"format": "date_only"}),
+    ("spaces", {}),
     ("status", {}),
     ("doctor", {}),
     ("embed_missing", {}),
@@ -153,7 +155,7 @@ STEPS: tuple[tuple[str, _Values], ...] = (
     ("revoke_token", {"ref": "laptop"}),
 )  # fmt: skip
 # They reach files of the machine or stream lines; tests of their own compare them.
-APART = {"backup", "reembed", "attach_path", "export_notes", "import_notes", "export", "import"}
+APART = {"backup", "reembed", "attach_path", "export_notes", "import_notes", "adopt_notes", "export", "import"}
 # A command shows one of the two tables; the others have numbers of the process and of the disk.
 _PARTIAL = {"tags", "add_synonyms", "remove_synonyms"}
 _VOLATILE = _PARTIAL | {
@@ -230,6 +232,8 @@ class ThroughRest:
             query, left = left, {}
         elif "branch" in left and "{id}" in verb.route:
             query = {"branch": left.pop("branch")}
+        if verb.name in ("remember", "remember_many"):
+            query["explain"] = True
         body = None if method in ("GET", "DELETE") else left
         response = await self._web.request(
             method, f"/api/v1{path}", params=cast("Any", query), headers=headers, json=body

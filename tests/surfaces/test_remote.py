@@ -15,7 +15,9 @@ from scrubjay import MemoryClient, Settings
 from scrubjay.errors import DaemonUnavailable, InvalidInput, NotAllowed, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.paths import socket_file
+from scrubjay.rpc.client import RpcClient
 from scrubjay.rpc.frames import LineReader, decode_frame, encode_frame
+from scrubjay.rpc.socket_transport import SocketTransport
 from scrubjay.version import PROTOCOL, VERSION
 
 
@@ -82,6 +84,21 @@ async def test_a_backup_by_the_daemon_is_at_the_requested_path(settings: Setting
             assert copy.stat().st_size > 0
 
 
+async def _count_connects(memory: MemoryClient) -> list[int]:
+    """Return a list that grows with each attempt of a client to reach its daemon."""
+    attempts: list[int] = []
+    transport = cast("RpcClient", await memory._connection.ready())._transport
+    assert isinstance(transport, SocketTransport)
+    connect = transport._connect
+
+    async def counted() -> None:
+        attempts.append(len(attempts))
+        await connect()
+
+    transport._connect = counted
+    return attempts
+
+
 async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(settings: Settings) -> None:
     with background_daemon(settings):
         memory = await MemoryClient(settings=settings).__aenter__()
@@ -89,7 +106,11 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
         fresh = await memory.recall("tea")
         assert not fresh.stale
         await memory.read(done.id)
+    attempts = await _count_connects(memory)
     offline = await memory.recall("tea")
+    # A third of a second, not the six that a restarting daemon may take.
+    tried = len(attempts)
+    assert tried <= 4
     assert offline.stale
     assert offline.hits == fresh.hits
     assert (await memory.read(done.id)).stale
@@ -98,6 +119,7 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
         memory.recall("tea", contains="t"),
         memory.recall("tea", today="2026-05-31"),
     )
+    assert len(attempts) == tried + 1
     for call in (memory.recall("milk"), *others, memory.status(), memory.remember("lost?")):
         with pytest.raises(DaemonUnavailable, match="cannot be reached") as caught:
             await call

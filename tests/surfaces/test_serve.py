@@ -2,17 +2,23 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from tests.surfaces.backend import database_of
 from tests.surfaces.daemon_process import Daemon, TypedDaemon, is_open
 from tests.surfaces.fork_server import ROOT
+from tests.surfaces.mcp.fake_daemon import BridgeProcess
 from tests.surfaces.shell import run, run_json
 
 from scrubjay.paths import daemon_file, socket_file
+from scrubjay.surfaces.cli.serving import serve_plainly
 
+_CLIENT = {"name": "agent", "version": "1"}
 ORDERS = """
 import json, sys
 from tests.command_line import invoke
@@ -30,6 +36,8 @@ def test_it_serves_until_it_is_stopped(home: Path) -> None:
         assert f"daemon     pid {daemon.pid}" in run("status").out
         existing = json.loads(daemon_file(home).read_text())
         assert existing["pid"] == daemon.pid
+        assert f"address    {existing['http']}\n" in run("status").out
+        assert run("open", "--print").out == f"{existing['http']}/\n"
         assert daemon.stop() == 0
     assert not socket_file(home).exists()
     # The same command works without a daemon.
@@ -39,6 +47,9 @@ def test_it_serves_until_it_is_stopped(home: Path) -> None:
     assert existing["http"] in "\n".join(out)
     (entry,) = [json.loads(line.split("for agents", 1)[1]) for line in out if "for agents" in line]
     assert entry["mcpServers"]["scrubjay"]["args"] == ["mcp", "--data", str(home)]
+    # A client has another PATH than the shell whose environment is activated.
+    assert Path(entry["mcpServers"]["scrubjay"]["command"]).is_absolute()
+    assert f"install --data {home}" in "\n".join(out)
     assert f"curl -s {existing['http']}/mcp" in "\n".join(out)
     events = [json.loads(line)["event"] for line in daemon.log.splitlines() if line.startswith("{")]
     assert events[0] == "listening"
@@ -70,6 +81,57 @@ def test_a_second_daemon_names_the_first(home: Path) -> None:
         assert second.returncode == 75
         assert f"pid {daemon.pid}" in second.stderr
         assert is_open(home)
+
+
+def test_a_daemon_of_an_agent_makes_room_and_loses_nothing(home: Path) -> None:
+    environment = {"SCRUBJAY_NO_DAEMON": "", "SCRUBJAY_EMBEDDER": "none", "SCRUBJAY_DATABASE_URL": database_of(home)}
+    with (
+        Daemon(home, "--http", "off", "--idle", "600") as first,
+        BridgeProcess(home, environment=environment) as agent,
+    ):
+        agent.request(0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=_CLIENT)
+        assert agent.answer()["result"]
+        agent.notify("notifications/initialized")
+        assert "address    no HTTP" in run("status").out
+        run_json("rules", "set", "gate=off", "density=off")
+
+        def write(number: int) -> bool:
+            agent.request(
+                number, "tools/call", name="remember", arguments={"text": f"Jay {number} hid {number} acorns"}
+            )
+            # Between the answers there are notifications.
+            answer = next(answer for answer in iter(agent.answer, None) if answer.get("id") == number)
+            return "result" in answer and not answer["result"].get("isError")
+
+        stored = [number for number in range(1, 10) if write(number)]
+        second = Daemon(home)
+        with second:
+            number = 10
+            while json.loads(daemon_file(home).read_text()).get("http", "") == "":
+                stored += [number] if write(number) else []
+                number += 1
+            last = next(more for more in range(number, number + 100) if write(more))
+            assert first.process is not None
+            assert first.process.wait(60) == 0
+            answer = run("status").out
+            assert f"daemon     pid {second.pid}" in answer
+            for name in ("socket", "address", "mcp", "rest", "docs", "metrics"):
+                assert f"\n{name:<9}  " in answer
+            texts = run("list", "--limit", "1000").out
+            assert "a session failed" not in first.log
+            assert [number for number in (*stored, last) if f"hid {number} acorns" not in texts] == []
+            assert second.stop() == 0
+
+
+@pytest.mark.embedded
+def test_it_leaves_when_its_folder_is_deleted(home: Path) -> None:
+    with Daemon(home) as daemon:
+        run_json("remember", "green tea", "--name", "tea")
+        shutil.rmtree(home)
+        assert daemon.process is not None
+        assert daemon.process.wait(60) == 0
+        assert "the data folder is gone" in daemon.log
+    assert not home.exists()
 
 
 def test_a_daemon_can_start_after_another_was_killed(home: Path) -> None:
@@ -108,3 +170,19 @@ def test_invalid_options_are_reported(home: Path) -> None:
     for (options, words), (code, err) in zip(orders, json.loads(answers.stdout), strict=True):
         assert code == 2, options
         assert words in err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--help",),
+        ("--data",),
+        ("--idle", "soon"),
+        ("--idle=-1",),
+        ("--require-token",),
+        ("--http=a", "--http=b"),
+        ("x",),
+    ],
+)
+def test_unusual_options_are_left_to_the_command_line(options: tuple[str, ...]) -> None:
+    assert serve_plainly(options) is None

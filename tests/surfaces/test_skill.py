@@ -21,6 +21,7 @@ def test_a_skill_is_saved_shown_run_and_changed(tmp_path: Path) -> None:
     listed = run("skill", "list").out
     assert [word in listed for word in ("count(kind: str)", "100%", "Count the memories of a kind.")] == [True] * 3
     shown = run("skill", "show", "count").out
+    assert 'example: {"kind": "decision"}\n' in shown
     assert "tags: report" in shown
     assert SOURCE in shown
     assert run("skill", "show", "count", "--source").out == SOURCE
@@ -35,7 +36,7 @@ def test_a_skill_is_saved_shown_run_and_changed(tmp_path: Path) -> None:
     for words, problem in (
         (("skill", "edit", "count"), "say what to change"),
         (("skill", "edit", "none", "--file", str(file)), "no skill is called 'none'"),
-        (("skill", "run", "none"), "`list_skills` lists the skills"),
+        (("skill", "run", "none"), "`scrubjay skill list` lists the skills"),
         (("skill", "save", "x", "--file", str(tmp_path / "none.py")), "cannot be read"),
         (("skill", "save", "a/b", "--file", str(file)), "Call it a_b"),
     ):

@@ -50,10 +50,13 @@ def test_it_needs_no_package_of_the_engine(python: Path) -> None:
     assert not engine & {item["name"] for item in installed}
 
 
-@pytest.mark.parametrize("name", ["LICENSE", "NOTICE"])
-def test_it_has_the_licence_of_the_product(name: str) -> None:
+def test_it_has_the_licence_of_the_product_and_of_its_notice_what_is_not_about_models() -> None:
     # Links would dangle in a source distribution.
-    assert (PACKAGE / name).read_bytes() == (ROOT / name).read_bytes()
+    assert (PACKAGE / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    whole, _, data = (ROOT / "NOTICE").read_text(encoding="utf-8").partition("\nThis product contains data")
+    assert (PACKAGE / "NOTICE").read_text(encoding="utf-8") == whole
+    # Each entry of the list is about models, which a client does not have.
+    assert all("src/scrubjay/embedding/data" in entry for entry in data.split("\n- ")[1:])
 
 
 def test_a_source_distribution_of_the_product_has_all_its_files(tmp_path: Path) -> None:
@@ -77,7 +80,7 @@ def test_every_public_name_is_importable(python: Path, tmp_path: Path) -> None:
     """
     versions, rooms = _execute(python, code, cwd=tmp_path).splitlines()
     assert versions == f"{VERSION} MemoryClient SyncMemoryClient"
-    assert rooms == "client errors model paths rpc service settings version"
+    assert rooms == "client errors lazy model paths rpc service settings version"
 
 
 @pytest.mark.parametrize("way", ["http", "socket"])

@@ -192,6 +192,7 @@ def test_recall_can_be_narrowed(options: tuple[str, ...]) -> None:
 
 
 def test_an_empty_result_of_recall_is_no_error() -> None:
+    run("forget", remember("coffee"))
     answer = run("recall", "tea")
     assert (answer.code, answer.out.splitlines()[0]) == (0, "nothing found")
     assert run("recall").out == "nothing found\n"

@@ -52,6 +52,10 @@ async def use_the_client() -> None:
         assert_type(await memory.read([done.id, "how-to-reach-sarah"]), ReadResult)
         assert_type(await memory.conflicts(), tuple[ConflictDetails, ...])
         assert_type(await memory.attach_path("a-note", Path("plan.pdf")), Attached)
+        assert_type(await memory.add("tea", tags=["drinks"]), Remembered)
+        assert_type(await memory.search("tea", limit=5), Recalled)
+        assert_type(await memory.get_all(limit=3), list[Memory])
+        assert_type(memory.recall_all("tea", tags=["drinks"]), AsyncIterator[Hit])
         assert_type(memory.export(include=["documents"]), AsyncIterator[str])
         assert_type(await memory.import_lines(Path("memory.jsonl")), Imported)
 
@@ -75,4 +79,6 @@ def use_the_synchronous_client() -> None:
         assert_type(memory.recall("tea").hits[0].passage, str)
         assert_type(memory.revise("tea", text="green tea"), Written)
         assert_type(memory.call(RecallRequest(query="tea")), Recalled)
+        assert_type(memory.get("tea"), Memory)
+        assert_type(list(memory.recall_all("tea")), list[Hit])
         assert_type(list(memory.export()), list[str])

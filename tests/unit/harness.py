@@ -74,6 +74,7 @@ class Harness:
     ranking: Ranking = field(default_factory=Ranking)
     reranker: Reranker | None = None
     rerank_top: int = 30
+    reader: Reranker | None = None
     rules: Rules = PLAIN
     in_flight: InFlightWrites = field(default_factory=InFlightWrites)
     defers: bool = False
@@ -99,7 +100,7 @@ class Harness:
     def recall_context(self) -> RecallContext:
         return RecallContext(
             store=self.store, embedder=self.embedder, index=self.searcher, limits=self.limits, answers=self.answers,
-            ranking=self.ranking, reranker=self.reranker, rerank_top=self.rerank_top,
+            ranking=self.ranking, reranker=self.reranker, rerank_top=self.rerank_top, reader=self.reader,
         )  # fmt: skip
 
     def origin(self, *, run: str = "", agent: str = "tester") -> Origin:

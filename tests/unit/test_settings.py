@@ -16,7 +16,7 @@ def loaded(**environment: str) -> Settings:
 def test_overrides_win_over_the_environment_and_that_over_defaults() -> None:
     environment = {"SCRUBJAY_SPACE": "work", "SCRUBJAY_AGENT": "bot"}
     chosen = Settings.load(environment=environment, space="home", agent=None)
-    assert (chosen.space, chosen.agent, chosen.embedder) == ("home", "bot", "minilm")
+    assert (chosen.space, chosen.agent, chosen.embedder) == ("home", "bot", "bundled")
 
 
 @pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: setting.name)

@@ -1,5 +1,6 @@
 """Models of a few kilobytes in ONNX format, with predictable output."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,6 +36,45 @@ def write_cross_encoder(folder: Path, *, file: str = "model.onnx", labels: int =
     names = ["input_ids", "attention_mask", "token_type_ids"]
     _write(folder / file, nodes, constants, inputs=names, output=("logits", ["batch", labels]))
     _write_tokenizer(folder, WORDS)
+
+
+def write_pair_model(folder: Path, *, encoder: Path) -> None:
+    """Write a pair model, whose logits are the sum of its words' vectors, and a file that has these vectors."""
+    rows, width, start = 30_522, 7, 12
+    words = np.random.default_rng(7).integers(-127, 128, size=(rows, width), dtype=np.int8)
+    encoder.write_bytes(b"x" * start + words.tobytes() + b"y" + np.full(rows, 1e-4, dtype=np.float32).tobytes())
+    nodes = [
+        helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["mask", "last"], ["wide_mask"]),
+        helper.make_node("Cast", ["kinds"], ["kind"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["kind", "last"], ["wide_kind"]),
+        helper.make_node("Add", ["wide_mask", "wide_kind"], ["weight"]),
+        helper.make_node("Mul", ["words", "weight"], ["weighted"]),
+        helper.make_node("ReduceSum", ["weighted", "axes"], ["logits"], keepdims=0),
+    ]
+    constants = {"last": np.array([2], dtype=np.int64), "axes": np.array([1], dtype=np.int64)}
+    graph = helper.make_graph(
+        nodes,
+        "pairs",
+        [
+            helper.make_tensor_value_info("words", TensorProto.FLOAT, ["pairs", "tokens", width]),
+            *(
+                helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
+                for name in ("kinds", "attention_mask")
+            ),
+        ],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["pairs", width])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=8).SerializeToString()
+    folder.mkdir(parents=True)
+    (folder / "model.onnx").write_bytes(model)
+    profile = {
+        "labels": ["same", "more", "changes", "contradicts", "near", "unrelated"], "longest": 256, "first": 127,
+        "sha256": hashlib.sha256(model).hexdigest(), "encoder": hashlib.sha256(encoder.read_bytes()).hexdigest(),
+        "words": {"at": start, "scales_at": start + words.size + 1, "rows": rows, "width": width},
+    }  # fmt: skip
+    (folder / "profile.json").write_text(json.dumps(profile), encoding="utf-8")
 
 
 def write_clip(folder: Path) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from training import evaluate, export, mine, static, student, teacher
+from training import evaluate, export, mine, pair_evaluate, pair_export, pairs, static, student, teacher
 from training.batches import BatchPlan, BatchSource
 from training.corpus import Corpus, prepare, tokenizer
 from training.data import FACTS, add_facts, is_held_out, read_facts, read_public
 from training.forms import split_at_person
-from training.model import Encoder, Weights, random_weights
+from training.model import Encoder, Weights, load_weights, random_weights
+from training.pair_data import LABELS, FactData, PairPlan, PairSource, Statement, swapped, two_statements
 
 THINGS = ("kettle", "bridge", "violin", "garden", "router", "passport", "bakery", "invoice", "ladder", "harbour")
 PLACES = ("attic", "cellar", "office", "kitchen", "garage", "library", "station", "market", "museum", "stable")
@@ -183,6 +184,67 @@ def test_a_static_table_is_written_and_measured(corpus: Corpus, trained: Weights
     assert 0 <= results["facts"]["questions"]["all"]["first"] <= 1
     assert results["locomo"]["words"][1] > 0.5
     assert -1 <= results["sts"]["spearman"] <= 1
+
+
+def test_the_pair_model_is_trained_taught_exported_and_measured(
+    corpus: Corpus, start: Weights, facts: Path, tmp_path: Path
+) -> None:
+    plan = pairs.PairTraining(seed=3, layers=(0, 1), steps=5, rate=2e-3, lists=2)
+    deep = pairs.train(corpus, FactData(facts), start, plan, device="cpu")
+    plan = pairs.PairTraining(seed=3, layers=(1,), steps=2, rate=1e-3, lists=2)
+    trained = pairs.train(corpus, FactData(facts), start, plan, device="cpu", teachers=[deep])
+    again = pairs.train(corpus, FactData(facts), start, plan, device="cpu", teachers=[deep])
+    assert all(torch.allclose(trained[name], again[name], atol=1e-5) for name in trained)
+    assert torch.equal(trained[pairs.WORDS], pairs.rounded_words(start["word.weight"]))
+
+    data = FactData(facts)
+    pairs.add_neighbours(data, start, device="cpu")
+    batch = PairSource(corpus, data, PairPlan(seed=9, steps=1, lists=2))[0]
+    before, after = (
+        sum(pairs.pair_losses(pairs.PairModel(weights).eval(), batch, device="cpu"))
+        for weights in (pairs.begin(start, (0, 1)), deep)
+    )
+    assert after < before
+
+    export.write(start, tmp_path / "encoder", {})
+    encoder = tmp_path / "encoder" / "model.onnx"
+    assert torch.equal(load_weights(encoder)["word.weight"], pairs.rounded_words(start["word.weight"]))
+    pairs.save(trained, tmp_path / "pairs.pt")
+    own = pairs.load(tmp_path / "pairs.pt", start)
+    pair_export.write(own, encoder, tmp_path / "pairs", facts=facts)
+    profile = json.loads((tmp_path / "pairs" / "profile.json").read_text())
+    assert encoder.read_bytes()[profile["words"]["at"] :][:64] == _first_words(start)
+    texts = [("Where is the kettle?", "In the attic."), ("(8 May 2023) It is red.", "It is blue now, as we all know.")]
+    wanted = pair_export.reader_of(tmp_path / "pairs.pt", encoder, device="cpu")(texts)
+    found = pair_export.reader_of(tmp_path / "pairs", encoder, device="cpu")(texts)
+    temperature, slope, shift = profile["calibration"]
+    assert found[:, :-1] * temperature == pytest.approx(wanted[:, :-1], abs=0.05)
+    assert (found[:, -1] - shift) / slope == pytest.approx(wanted[:, -1], abs=0.05)
+
+    options = {"facts": facts, "part": "kept-aside", "locomo": _locomo(tmp_path), "sts": _sts(tmp_path)}
+    read = pair_export.reader_of(tmp_path / "pairs", encoder, device="cpu")
+    results = pair_evaluate.evaluate(read, evaluate.encode_with(tmp_path / "encoder", device="cpu"), options)
+    assert set(results["labels"]["confusion"]) == set(LABELS)
+    assert 0 <= results["questions"]["all"]["first"] <= 1
+    assert len(results["locomo"]) == len(pair_evaluate.READER_WEIGHTS)
+
+
+def _first_words(start: Weights) -> bytes:
+    words = start["word.weight"]
+    scale = words.abs().amax(dim=1, keepdim=True) / 127
+    return torch.round(words / scale)[0].to(torch.int8).numpy().tobytes()[:64]
+
+
+def test_two_statements_are_written_with_what_is_known_of_them() -> None:
+    first = Statement("Deploys happen on Thursdays.", "2026-01-02", "", "birchgate")
+    second = Statement("Deploys moved to Tuesdays.", "2026-03-04", "deploys", "birchgate")
+    written = "(2 January 2026) birchgate: Deploys happen on Thursdays."
+    assert two_statements(first, second) == (written, "later (4 March 2026) deploys | birchgate: " + second.text)
+    assert two_statements(Statement("One."), second) == ("One.", "(4 March 2026) deploys | birchgate: " + second.text)
+    random = np.random.default_rng(1)
+    for text in ("It costs 30 euros.", "Ana pays on Monday.", "It is green."):
+        assert swapped(text, random) not in {text, None}
+    assert swapped("Hello there", random) is None
 
 
 def test_correlation_and_acceptance() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scrubjay.app.chosen_model import open_models
 from scrubjay.app.indexes import VECTOR_INDEXES
-from scrubjay.app.models import make_embedder, make_llm, make_reranker
+from scrubjay.app.models import make_embedder, make_llm, make_pair_model, make_reranker
 from scrubjay.app.plain_files import find_plain_files
 from scrubjay.app.profiles import profiles_file
 from scrubjay.app.stores import hold_folder, is_encrypted, open_store, take_lock
@@ -25,6 +25,8 @@ from scrubjay.curation.runner import CurationRunner
 from scrubjay.curation.schedule import Schedule
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
+from scrubjay.health.daily import DailyLog
+from scrubjay.health.report import HealthReporter
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.usage import UsageLog
@@ -159,9 +161,9 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
     try:
         clock = FileClock(Path(settings.clock_file)) if settings.clock_file else SystemClock()
         models = await open_models(settings, store, clock=clock)
-        reranker = make_reranker(settings)
+        reranker, pair_model = make_reranker(settings), make_pair_model(settings)
         llm = make_llm(settings, documents=store, clock=clock)
-        ranking, rules = settings.ranking, settings.rules
+        ranking, rules, thresholds = settings.ranking, settings.rules, settings.thresholds
         programs = CodeRunner(
             documents=store, clock=clock, limits=settings.code, policy=WallPolicy.parse(settings.code_wall)
         )  # fmt: skip
@@ -177,10 +179,13 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         clock=clock,
         limits=settings.limits,
         access_log=AccessLog(store, clock=clock, usage=UsageLog(store, clock=clock, counts=settings.usage)),
+        reporter=HealthReporter(DailyLog(store), thresholds=thresholds),
         data=settings.data,
         ranking=ranking,
         reranker=reranker,
         rerank_top=settings.rerank_top,
+        pairs=pair_model if settings.pair_model != "off" else None,
+        recall_pairs=pair_model if settings.reader else None,
         default_rules=rules,
         llm=llm,
         programs=programs,

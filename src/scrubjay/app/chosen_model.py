@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from scrubjay.app.indexes import make_index
-from scrubjay.app.models import EMBEDDERS, make_embedder, model_name
+from scrubjay.app.models import EMBEDDERS, SINGLE_MODELS, make_embedder, model_name
 from scrubjay.app.notes_location import notes_location
 from scrubjay.app.stores import is_encrypted
-from scrubjay.embedding.profiles import BUNDLED
+from scrubjay.embedding.bundled import former_model_file
+from scrubjay.embedding.profiles import BUNDLED, MINILM
 from scrubjay.engine.model_switch import (
     Choice,
+    ChosenModel,
     ModelInUse,
     ModelSwitch,
     read_chosen_model,
@@ -32,17 +34,18 @@ _SERVERS = ("openai", "voyage")
 async def open_models(settings: Settings, store: RecordStore, *, clock: Clock) -> ModelSwitch:
     """Return the model that `reembed` has chosen, if the settings are still those that it replaced; else theirs."""
     own = choice_of(settings)
-    choice = await _chosen(own, store, clock=clock)
+    chosen = await _chosen(own, store, clock=clock)
+    choice, temporary = (chosen.choice, chosen.temporary) if chosen else (own, False)
     try:
         current = _open_model(settings, store, choice)
     except ScrubjayError as error:
         if choice == own:
             raise
         _log.warning("the chosen embedding model cannot be used", extra={"fields": {"error": error.code}})
-        choice, current = own, _open_model(settings, store, own)
+        choice, temporary, current = own, False, _open_model(settings, store, own)
     return ModelSwitch(
         current, choice=choice, settings=own, choose=_choose, open_model=partial(_open_model, settings, store),
-        store=store, clock=clock,
+        store=store, clock=clock, temporary=temporary, bulk=_bulk_embedder(settings),
     )  # fmt: skip
 
 
@@ -54,15 +57,54 @@ def choice_of(settings: Settings) -> dict[str, Json]:
     }  # fmt: skip
 
 
-async def _chosen(own: Choice, store: RecordStore, *, clock: Clock) -> Choice:
+def _bulk_embedder(settings: Settings) -> str:
+    if settings.import_embedder not in ("", "static"):
+        raise InvalidInput(
+            f"imports cannot be embedded by {settings.import_embedder!r}",
+            hint="SCRUBJAY_IMPORT_EMBEDDER is static, or empty for the embedder itself",
+            setting="SCRUBJAY_IMPORT_EMBEDDER",
+        )
+    # Without vectors there is nothing to stand in for.
+    return "" if settings.embedder in ("none", settings.import_embedder) else settings.import_embedder
+
+
+async def _chosen(own: Choice, store: RecordStore, *, clock: Clock) -> ChosenModel | None:
     chosen = await read_chosen_model(store)
-    if chosen is None or chosen.replaces == own:
-        return chosen.choice if chosen is not None else own
-    if chosen.choice == own:
-        # The settings name it themselves now: from here on they decide.
+    if chosen and chosen.temporary and chosen.choice.get("embedder") == "minilm" and former_model_file() is None:
+        # It cannot stand in any longer: its package has been removed.
         with suppress(ScrubjayError):
             await write_chosen_model(store, None, now=clock.now())
-    return own
+        chosen = None
+    if chosen is None:
+        return await _former_bundled_model(own, store, clock=clock)
+    if chosen.replaces == own:
+        return chosen
+    if chosen.choice != own and not chosen.holds_for(own):
+        return None
+    # The settings name the model themselves now, or an earlier version has written their default.
+    chosen = replace(chosen, replaces=own, temporary=chosen.temporary and chosen.choice != own)
+    with suppress(ScrubjayError):
+        await write_chosen_model(store, chosen, now=chosen.at or clock.now())
+    return chosen
+
+
+async def _former_bundled_model(own: Choice, store: RecordStore, *, clock: Clock) -> ChosenModel | None:
+    """Return the model that was bundled once, if it has embedded the store and is installed: it goes on for a while.
+
+    Questions need the model that made the vectors. Without its package, texts are found by their words until they are
+    embedded again.
+    """
+    embedded_by = await store.models()
+    if own.get("embedder") != "bundled" or MINILM not in embedded_by or BUNDLED in embedded_by:
+        return None
+    if former_model_file() is None:
+        _log.warning("the store was embedded by a model that is not installed", extra={"fields": {"model": MINILM}})
+        return None
+    former = {**own, "embedder": "minilm"}
+    chosen = ChosenModel(choice=former, replaces=own, temporary=True)
+    with suppress(ScrubjayError):
+        await write_chosen_model(store, chosen, now=clock.now())
+    return chosen
 
 
 def _choose(current: Choice, named: str, url: str, dimension: int) -> dict[str, Json]:
@@ -72,10 +114,10 @@ def _choose(current: Choice, named: str, url: str, dimension: int) -> dict[str, 
         kind, name = str(current.get("embedder")), named.strip()
     if kind == "none":
         raise InvalidInput("without an embedder there are no vectors", hint="Name a model", field="model")
-    if kind == "minilm":
-        if name not in ("", BUNDLED):
+    if kind in SINGLE_MODELS:
+        if name not in ("", SINGLE_MODELS[kind]):
             raise InvalidInput(
-                f"there is no model {name[:100]!r}: minilm is one model, and needs no name",
+                f"there is no model {name[:100]!r}: {kind} is one model, and needs no name",
                 hint="Name the embedder too, as in sentence-transformers:NAME or openai:NAME; "
                 f"the embedders are {', '.join(EMBEDDERS)}",
                 field="model",

@@ -4,17 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scrubjay.app.profiles import read_profiles
+from scrubjay.embedding.bundled import ENCODER, bundled_embedder, minilm_embedder
 from scrubjay.embedding.clip import CLIP_MODEL, ClipConfig, clip_embedder
-from scrubjay.embedding.minilm import minilm_embedder
 from scrubjay.embedding.model_folder import folder_embedder
 from scrubjay.embedding.none import NoEmbedder
-from scrubjay.embedding.profiles import BUNDLED
+from scrubjay.embedding.pair_model import OnnxPairModel, ThreadedPairReader, bundled_folder
+from scrubjay.embedding.profiles import BUNDLED, MINILM, STATIC
 from scrubjay.embedding.remote import OPENAI_URL, VOYAGE_URL, openai_embedder, voyage_embedder
 from scrubjay.embedding.sentence_transformers import SentenceTransformerConfig, sentence_transformers_embedder
 from scrubjay.embedding.service import EmbeddingService
+from scrubjay.embedding.static import static_embedder
 from scrubjay.errors import InvalidInput
 from scrubjay.llm.client import LanguageModel, LlmConfig
-from scrubjay.ports import Clock, DocumentStore, Embedder, Llm, Profile, Reranker
+from scrubjay.ports import Clock, DocumentStore, Embedder, Llm, PairReader, Profile, Reranker
 from scrubjay.reranking.cross_encoders import (
     FASTEMBED_MODEL,
     SENTENCE_TRANSFORMERS_MODEL,
@@ -24,7 +26,11 @@ from scrubjay.reranking.cross_encoders import (
 )
 from scrubjay.settings import Settings
 
-EMBEDDERS = ("minilm", "onnx", "openai", "voyage", "sentence-transformers", "multilingual", "clip", "none")
+EMBEDDERS = (
+    "bundled", "static", "onnx", "openai", "voyage", "sentence-transformers", "multilingual", "clip", "minilm", "none"
+)  # fmt: skip
+# The embedders that are one model each.
+SINGLE_MODELS = {"bundled": BUNDLED, "static": STATIC, "minilm": MINILM}
 # The models of embedders that need no name.
 _DEFAULT_MODELS = {"clip": CLIP_MODEL, "multilingual": "intfloat/multilingual-e5-small"}
 
@@ -33,6 +39,8 @@ def make_embedder(settings: Settings) -> Embedder:
     """Return the chosen embedder; its model is loaded on first use."""
     threads = settings.embedding_threads
     makers: dict[str, Callable[[], Embedder]] = {
+        "bundled": lambda: bundled_embedder(threads=threads, profile=_profile(settings)),
+        "static": lambda: static_embedder(profile=_profile(settings)),
         "minilm": lambda: minilm_embedder(threads=threads, profile=_profile(settings)),
         "onnx": lambda: _folder_embedder(settings),
         "openai": lambda: openai_embedder(_service(settings, OPENAI_URL)),
@@ -55,8 +63,8 @@ def model_name(settings: Settings) -> str:
     """Return the name of the chosen model in `profiles.json`; empty without a model."""
     if settings.embedder == "none":
         return ""
-    if settings.embedder == "minilm":
-        return BUNDLED
+    if settings.embedder in SINGLE_MODELS:
+        return SINGLE_MODELS[settings.embedder]
     if settings.embedder in _DEFAULT_MODELS and not settings.embedding_model:
         return _DEFAULT_MODELS[settings.embedder]
     return _folder(settings).name if settings.embedder == "onnx" else _model(settings)
@@ -78,6 +86,20 @@ def make_reranker(settings: Settings) -> Reranker | None:
             setting="SCRUBJAY_RERANKER",
         )
     return makers[settings.reranker]()
+
+
+def make_pair_model(settings: Settings) -> PairReader | None:
+    """Return the model that reads two texts together, if writes or recall use one; it is loaded on first use.
+
+    The bundled one belongs to the bundled embedder: another embedder was chosen for its cost or its languages.
+    """
+    if settings.pair_model not in ("auto", "off"):
+        folder = Path(settings.pair_model).expanduser().absolute()
+    elif settings.embedder == "bundled" and (settings.pair_model == "auto" or settings.reader):
+        folder = bundled_folder()
+    else:
+        return None
+    return ThreadedPairReader(OnnxPairModel(folder, encoder=ENCODER.file, threads=settings.embedding_threads))
 
 
 def make_llm(settings: Settings, *, documents: DocumentStore, clock: Clock) -> Llm | None:

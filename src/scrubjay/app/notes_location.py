@@ -4,11 +4,11 @@ import json
 import logging
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from scrubjay.errors import VaultUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.paths import notes_location_file
 from scrubjay.settings import Settings
 

@@ -1,11 +1,11 @@
 """A trusted issuer of tokens: its audience and the place of its keys."""
 
 import ipaddress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import math
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urljoin, urlsplit
@@ -16,6 +16,7 @@ import jwt
 
 from scrubjay.auth.issuer import is_loopback, redact, url_problem
 from scrubjay.errors import KeysUnavailable
+from scrubjay.lazy import dataclass
 
 if TYPE_CHECKING:
     import httpx2

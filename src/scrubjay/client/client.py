@@ -1,15 +1,16 @@
 """`MemoryClient`: the verbs for Python programs, executed by a daemon or by an engine in this process."""
 
 import asyncio
+import weakref
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 
+from scrubjay.client.aliases import AsyncAliases
 from scrubjay.client.connect import BorrowedConnection, Connection
-from scrubjay.client.verbs import AsyncVerbs
 from scrubjay.errors import InvalidInput, NotAllowed, TooLarge
 from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Caller
@@ -21,6 +22,7 @@ from scrubjay.model.requests import (
     ImportRequest,
 )
 from scrubjay.model.transfer import Imported, Lines, Progress
+from scrubjay.service import LocalService, Service
 from scrubjay.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class MemoryClient(AsyncVerbs):
-    """One space of one memory. Use it as an async context manager.
+class MemoryClient(AsyncAliases):
+    """One space of one memory, opened by the first call and closed when `asyncio.run` ends.
+
+    `async with` closes it at the end of the block, and `aclose` at once. One event loop at a time may use it.
 
     It talks to the daemon of the data folder if one runs, else it opens the store itself. With `url` it talks to a
     server over HTTP and sends the `token`; with `path` it opens the store in that folder, even if others use it.
@@ -56,14 +60,19 @@ class MemoryClient(AsyncVerbs):
         self._settings = replace(chosen, home=home, space=space or chosen.space, agent=agent or chosen.agent)
         self._who = Caller(space=self._settings.space, agent=self._settings.agent, run=run)
         names_space = space is not None or self._settings.space != Settings().space
-        self._connection: Connection | BorrowedConnection = Connection(
-            settings=self._settings, url=url, alone=path is not None, names_space=names_space
-        )
+        connection = Connection(settings=self._settings, url=url, alone=path is not None, names_space=names_space)
+        self._connection: Connection | BorrowedConnection = connection
+        weakref.finalize(self, connection.drop).atexit = False
 
     @classmethod
     def over(cls, engine: "Engine", who: Caller, *, notes: "Notes | None" = None) -> "MemoryClient":
         """Return a client over an engine and notes that another owner opened and closes."""
-        return _BorrowingClient(engine, who, notes)
+        return cls.through(LocalService.over(engine, notes), who)
+
+    @classmethod
+    def through(cls, service: Service, who: Caller) -> "MemoryClient":
+        """Return a client of verbs that another owner opened and closes."""
+        return _BorrowingClient(service, who)
 
     async def __aenter__(self) -> Self:
         await self._connection.open()
@@ -74,12 +83,17 @@ class MemoryClient(AsyncVerbs):
     ) -> None:
         await self._connection.close()
 
+    async def aclose(self) -> None:
+        """Close it, as the end of a `with` block does."""
+        await self._connection.close()
+
     async def call(self, request: Request[R], *, progress: Progress | None = None) -> R:
         """Carry out a request; the methods of this class are short forms of it."""
+        service = await self._connection.ready()
         sent: object = request
         if isinstance(sent, AttachPathRequest) and self._connection.is_remote:
             sent = await self._as_upload(sent)
-        return await self._connection.service.call(cast("Request[R]", sent), who=self._who, progress=progress)
+        return await service.call(cast("Request[R]", sent), who=self._who, progress=progress)
 
     async def _as_upload(self, request: AttachPathRequest) -> AttachFileRequest:
         """Read the file here: a server on another machine does not see it."""
@@ -89,20 +103,29 @@ class MemoryClient(AsyncVerbs):
         )
 
     def export(
-        self, *, format: str = "scrubjay", include: Sequence[str] = (), progress: Progress | None = None
+        self,
+        *,
+        format: Literal["scrubjay", "kg"] = "scrubjay",
+        include: Sequence[str] = (),
+        progress: Progress | None = None,
     ) -> AsyncIterator[str]:
         """Return all memories with their versions as JSON Lines; `kg` is the format of the reference graph server.
 
         `include` adds sections: `documents`, `answers` (of idempotency keys) and `vectors`.
         """
         request = ExportRequest.of(format=format, include=include)
-        return self._connection.service.export(request, who=self._who, progress=progress)
+        return self._export(request, progress=progress)
+
+    async def _export(self, request: ExportRequest, *, progress: Progress | None) -> AsyncIterator[str]:
+        service = await self._connection.ready()
+        async for line in service.export(request, who=self._who, progress=progress):
+            yield line
 
     async def import_lines(
         self, lines: Sequence[str] | Path, *, progress: Progress | None = None, embed: bool = True
     ) -> Imported:
         """Import an export; everything is checked before anything is stored."""
-        service = self._connection.service
+        service = await self._connection.ready()
         imported = await service.import_(ImportRequest(), _line_source(lines), who=self._who, progress=progress)
         if embed:
             # A server on which this client may not embed does it by itself.
@@ -114,10 +137,10 @@ class MemoryClient(AsyncVerbs):
 class _BorrowingClient(MemoryClient):
     """A client that does not own its engine."""
 
-    def __init__(self, engine: "Engine", who: Caller, notes: "Notes | None") -> None:
+    def __init__(self, service: Service, who: Caller) -> None:
         self._who = who
         self._settings = Settings()
-        self._connection = BorrowedConnection(engine, notes)
+        self._connection = BorrowedConnection(service)
 
 
 def _read_bytes(path: Path, *, limit: int) -> bytes:

@@ -3,15 +3,15 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from scrubjay.code.functions import HostError, unknown_name
-from scrubjay.code.library import HOST, MODULES, PRELUDE, STATISTICS, TYPE_OF_RESULT, Library
-from scrubjay.code.pool import WorkerPool, resident_mb
+from scrubjay.code.library import HOST, MODULES, PRELUDE, STATISTICS, TYPE, Library
+from scrubjay.code.pool import MemoryGauge, WorkerPool
 from scrubjay.code.values import NotJson, no_json, plain_in_background
 from scrubjay.errors import ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.code import CodeLimits
 from scrubjay.model.memory import Json
 
@@ -24,7 +24,9 @@ _KILOBYTE = 1024
 # The interpreter ends a program by itself, and says so better than we could.
 _SLACK_SECONDS = 2.0
 _SLEEP, _IMPORT = "system.sleep", "import"
+_MAX_CALLED = 100
 _DEEP = "<deeply nested>"
+_STILL = "is still being completed"
 _TIME_LIMIT = "feed time limit exceeded"
 _NO_MACHINE = "programs cannot reach the machine; for files use read_file and write_file"
 _HINTS = (
@@ -33,7 +35,8 @@ _HINTS = (
     ("can't be awaited", "Call functions of the memory without await"),
     ("programs cannot use", "Write it in simpler Python: there are no generators and no inheritance"),
     ("ModuleNotFoundError", f"There are {', '.join(MODULES)}"),
-    ("took longer than", "Do less in one program, or use functions that end in _many"),
+    (_STILL, "Do not write it again: see later what is stored, or take it back with `undo`. Pass shorter lists"),
+    ("took longer than", "Do less in one program: ask for less, and pass shorter lists"),
     ("at its time limit", "Compute with smaller numbers and texts"),
     ("suspension limit", "Use functions that end in _many, which take a list"),
     ("memory limit", "Keep less at a time: filter what you read, and return counts and samples"),
@@ -89,23 +92,22 @@ async def execute(
 
     printed = _Printed(pool.limits.output_kb * _KILOBYTE)
     modules = {"statistics": ExternalModule({name: _placeholder(f"statistics.{name}") for name in STATISTICS})}
-    began, before, memory = time.perf_counter(), 0.0, 0.0
     value: Json = None
     failure: _Failure | None = None
     async with pool.session(now=now, modules=modules) as session:
-        before = resident_mb(session.worker_pid)
         program = _Program(session, library, printed=printed, limits=pool.limits)
         await session.feed_run(PRELUDE, print_callback=printed)
+        gauge = MemoryGauge(session.worker_pid)
         began = time.perf_counter()
         try:
             async with asyncio.timeout(pool.limits.seconds + _SLACK_SECONDS):
                 value = await program.run(code, variables)
         except TimeoutError:
-            failure = _Failure(_took_longer(pool.limits.seconds))
+            failure = _Failure(program.took_longer())
         except _Failure as error:
             failure = error
         elapsed = time.perf_counter() - began
-        memory = max(0.0, resident_mb(session.worker_pid) - before)
+        memory = gauge.peak_mb()
     return Execution(
         value=value, stdout=printed.text, error=failure.error if failure else "",
         hint=_hint(failure.error) if failure else "", line=failure.line if failure else None,
@@ -124,30 +126,53 @@ class _Program:
         self._printed = printed
         self._most = limits.output_kb * _KILOBYTE
         self._seconds = limits.seconds
+        # Where a program was when it last called a function, for the errors that name no line.
+        self._code = b""
+        self._last_call: tuple[str, int] | None = None
 
     async def run(self, code: str, variables: Mapping[str, Json]) -> Json:
         """Return the value of `result`, else that of the last line; raises _Failure."""
         from pydantic_monty import MontyError  # noqa: PLC0415
 
+        self._code = code.encode("utf-8", "replace")
         try:
             last = await self._drive(code, variables)
             result = await self._drive("result", {})
-            value = result.output
+            value = last.output if result.output is None else result.output
             if isinstance(value, str):
-                await self._require_text(value)
-            return await plain_in_background(last.output if value is None else value, most=self._most, is_result=True)
+                await self._require_text(value, "result" if result.output is not None else _last_line(code))
+            return await plain_in_background(value, most=self._most, is_result=True)
         except NotJson as error:
             raise _Failure(f"ValueError: the result cannot be returned: {error}") from None
         except MontyError as error:
-            raise _Failure(_message(error, self._seconds), line=_line(error)) from None
+            text = self.took_longer() if _TIME_LIMIT in str(error) else _message(error)
+            raise _Failure(text, line=_line(error)) from None
         except ValueError as error:
             # A number with thousands of digits, or a value that contains itself.
             raise _Failure(f"ValueError: the result cannot be returned: {error}") from None
 
-    async def _require_text(self, value: str) -> None:
-        """Refuse what is no text inside: the interpreter gives functions, modules and classes out as one."""
-        kind = await self._drive(TYPE_OF_RESULT, {})
-        if kind.output != "str":
+    def took_longer(self) -> str:
+        """Return the error of a program that took too long: the interpreter does not tell where it was."""
+        where = "it had called no function"
+        if self._last_call:
+            name, start = self._last_call
+            line = self._code.count(b"\n", 0, start) + 1
+            where = f"the last call was {name} in line {line}"
+        if self._library.unfinished:
+            where += f", and {self._library.unfinished} {_STILL}"
+        return f"TimeoutError: the program took longer than {self._seconds} s; in which line is not known, {where}"
+
+    def _note_call(self, at: "AsyncFunctionSnapshot") -> None:
+        if at.position.filename == _PROGRAM:
+            self._last_call = (str(at.function_name)[:_MAX_CALLED], at.position.start)
+
+    async def _require_text(self, value: str, name: str) -> None:
+        """Refuse what is no text inside: the interpreter gives functions, modules and classes out as one.
+
+        The type is that of a variable, since nothing of a program is computed twice.
+        """
+        kind = await self._drive(f"{TYPE}({name}).__name__", {}) if name.isidentifier() else None
+        if kind is not None and kind.output != "str":
             raise no_json(value)
 
     async def _drive(self, code: str, variables: Mapping[str, Json]) -> Any:
@@ -169,6 +194,7 @@ class _Program:
 
     async def _answer(self, at: "AsyncFunctionSnapshot") -> "AsyncSnapshot":
         name = str(at.function_name)
+        self._note_call(at)
         if at.is_os_function:
             if name == _IMPORT:
                 return await at.resume_auto()
@@ -179,8 +205,8 @@ class _Program:
             return await at.resume({"exc_type": "PermissionError", "message": _NO_MACHINE})
         try:
             # Both sides see plain data alone, of limited size, whatever the program has passed.
-            args = cast("list[Json]", await plain_in_background(list(at.args), most=self._most))
-            kwargs = cast("dict[str, Json]", await plain_in_background(at.kwargs, most=self._most))
+            passed = await plain_in_background([list(at.args), at.kwargs], most=self._most)
+            args, kwargs = cast("tuple[list[Json], dict[str, Json]]", passed)
             if _DEEP in (*args, *kwargs.values()):
                 # Near its limit the interpreter passes this in the place of every value.
                 return await at.resume({"exc_type": "RecursionError", "message": "maximum recursion depth exceeded"})
@@ -193,6 +219,10 @@ class _Program:
             return await at.resume({"exc_type": "RuntimeError", "message": error.message})
 
 
+def _last_line(code: str) -> str:
+    return code.rstrip().rpartition("\n")[2].strip()
+
+
 def _placeholder(name: str) -> Any:
     def function() -> None:
         raise NameError(unknown_name(name, ()))
@@ -201,16 +231,18 @@ def _placeholder(name: str) -> Any:
     return function
 
 
-def _message(error: "MontyError", seconds: int) -> str:
+def _message(error: "MontyError") -> str:
     """Return an error as Python shows it, without the words of the interpreter about itself."""
     from pydantic_monty import MontyCrashedError, MontySyntaxError  # noqa: PLC0415
 
     if isinstance(error, MontyCrashedError):
-        reason = "it did not stop at its time limit" if error.timed_out else "it took too much memory, or crashed"
+        reason = (
+            "it did not stop at its time limit, in a line that is not known"
+            if error.timed_out
+            else "it took too much memory, or crashed"
+        )
         return f"RuntimeError: the worker of the program was ended, because {reason}"
     text = str(error)
-    if _TIME_LIMIT in text:
-        return _took_longer(seconds)
     if isinstance(error, MontySyntaxError):
         return f"SyntaxError: {text}"
     return text.replace("The monty syntax parser does not yet support", "programs cannot use")
@@ -221,10 +253,6 @@ def _line(error: "MontyError") -> int | None:
     traceback = cast("Any", getattr(error, "traceback", list))
     lines: list[int] = [frame.line for frame in traceback() if frame.filename == _PROGRAM]
     return lines[-1] if lines else None
-
-
-def _took_longer(seconds: int) -> str:
-    return f"TimeoutError: the program took longer than {seconds} s"
 
 
 def _hint(error: str) -> str:

@@ -1,7 +1,7 @@
 """What a program can call: the verbs of the registry that its caller may use, and a few functions more.
 
 A program sees plain functions that return plain data. They go through the front door, with the caller's space and
-rights, and never longer than the program itself.
+rights. A program does not wait for them beyond its time; a write that has begun then goes on without it.
 """
 
 import asyncio
@@ -11,9 +11,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from inspect import getdoc
+from typing import cast
 
 from scrubjay.errors import InvalidInput, NotAllowed, NotFound, ScrubjayError
-from scrubjay.model.arguments import Argument, Request, arguments_of
+from scrubjay.model.arguments import Argument, Request, arguments_of, result_of
 from scrubjay.model.caller import Access, Caller
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
@@ -30,6 +31,8 @@ _NEVER = frozenset({"export", "import", "outcome"})
 # A program loads a skill instead of running it elsewhere.
 _SKILLS = frozenset({"save_skill", "list_skills", "load_skill"})
 _LEVELS = tuple(Access)
+# Twice the most programs that run at once, so that the writes of those that have ended cannot add up.
+_MAX_WRITES = 128
 
 
 class HostError(Exception):
@@ -79,12 +82,15 @@ def about_verb(verb: Verb) -> str:
 class Functions:
     """The functions of one program, by name."""
 
-    def __init__(self, call: Call, who: Caller) -> None:
+    def __init__(self, call: Call, who: Caller, *, writes: set[asyncio.Future[object]]) -> None:
         self._call = call
         self._who = who
+        self._writes = writes
         self._verbs = verbs_for(who.access)
         self.calls = 0
         self.has_written = False
+        # The verb whose write goes on after the end of the program.
+        self.unfinished = ""
 
     async def call(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
         """Call a verb; raises HostError."""
@@ -102,8 +108,9 @@ class Functions:
     async def _call_verb(self, name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Json:
         """Carry out a verb, and return its result as plain data."""
         verb = self._find(name)
-        request = verb.request.of(**_bind(verb, args, kwargs))
-        return to_json(await self._carry_out(verb, request))
+        result = await self._carry_out(verb, verb.request.of(**_bind(verb, args, kwargs)))
+        # The results of some verbs are plain data already.
+        return cast("Json", result) if result_of(verb.request) == dict[str, Json] else to_json(result)
 
     def offers(self, name: str) -> bool:
         """Whether the caller may use a verb."""
@@ -126,17 +133,22 @@ class Functions:
     async def _carry_out(self, verb: Verb, request: Request[object]) -> object:
         if verb.reads:
             return await self._call(request, who=self._who)
+        while len(self._writes) >= _MAX_WRITES:
+            await asyncio.wait(self._writes, return_when=asyncio.FIRST_COMPLETED)
         # A write that has begun is completed, as it is for every other caller.
         work = asyncio.ensure_future(self._call(request, who=self._who))
+        self._writes.add(work)
+        work.add_done_callback(self._writes.discard)
         # A refusal has changed nothing, except that a long verb may have begun.
         self.has_written = self.has_written or verb.long
         try:
-            return await asyncio.shield(work)
+            result = await asyncio.shield(work)
         except asyncio.CancelledError:
-            await asyncio.wait({work})
+            # The program ends now, whatever becomes of the write.
+            self.has_written, self.unfinished = True, "" if work.done() else verb.name
             raise
-        finally:
-            self.has_written = self.has_written or not (work.cancelled() or work.exception())
+        self.has_written = True
+        return result
 
     def _find(self, name: str) -> Verb:
         verb = VERBS.get(name)
@@ -173,14 +185,14 @@ def _bind(verb: Verb, args: Sequence[Json], kwargs: Mapping[str, Json]) -> dict[
     twice = next((name for name in placed if name in kwargs), None)
     if twice:
         raise InvalidInput(f"{verb.name} got {twice} twice", field=twice)
-    has_budget = any(argument.name == "max_tokens" for argument in arguments_of(verb.request))
-    budget: dict[str, Json] = {"max_tokens": _NO_TOKEN_LIMIT} if has_budget else {}
+    budget: dict[str, Json] = {"max_tokens": _NO_TOKEN_LIMIT} if "max_tokens" in places else {}
     return {**budget, **placed, **kwargs}
 
 
-def _in_order(verb: Verb) -> list[Argument]:
+@cache
+def _in_order(verb: Verb) -> tuple[Argument, ...]:
     """Return the arguments of a verb, those first that need no name on any surface."""
-    return sorted(arguments_of(verb.request), key=lambda argument: not argument.about.positional)
+    return tuple(sorted(arguments_of(verb.request), key=lambda argument: not argument.about.positional))
 
 
 def _parameter(argument: Argument) -> str:

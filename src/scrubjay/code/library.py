@@ -3,13 +3,13 @@
 import re
 import statistics
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.code.functions import Functions, HostError, about_verb, host_error, signature_of, unknown_name, verbs_for
 from scrubjay.code.skills.source import function_in
 from scrubjay.code.workspace import Workspace
 from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS
@@ -19,6 +19,7 @@ PRELUDE = """
 import json, math, re
 
 result = None
+workspace = "."
 _type = type
 
 def filter_by_confidence(results, threshold):
@@ -45,13 +46,13 @@ def load_skill(name):
     return scope[loaded["name"]]
 
 _shared = {
-    "json": json, "math": math, "re": re, "filter_by_confidence": filter_by_confidence,
+    "json": json, "math": math, "re": re, "workspace": workspace, "filter_by_confidence": filter_by_confidence,
     "summarize_results": summarize_results, "load_skill": load_skill,
 }
 """
 """What every program begins with: the modules that it need not import, and functions that need no memory."""
-TYPE_OF_RESULT = "_type(result).__name__"
-"""Programs often have a variable that is called `type`."""
+TYPE = "_type"
+"""The built-in `type`: programs often have a variable of that name."""
 IN_PRELUDE = {
     "filter_by_confidence(results, threshold)": "Return the results whose confidence, score or relevance is above a "
     "threshold.",
@@ -110,6 +111,11 @@ class Library:
         return frozenset((*self._allowed, *self._functions.names)) - {"load_skill"}
 
     @property
+    def unfinished(self) -> str:
+        """The verb whose write goes on after the end of the program, if there is one."""
+        return self._functions.unfinished
+
+    @property
     def _allowed(self) -> list[str]:
         """The functions of this module that the caller may use."""
         return [
@@ -162,7 +168,7 @@ class Library:
         return (
             _Function(
                 signature="search_nodes(query, limit=10)", verb="search_nodes", call=self._search_nodes,
-                about="Return a list of entities: up to 10,000 by name and type, and 1,000 by meaning; '' lists all.",
+                about="Return a list of up to 10,000 entities by name and type, or else by meaning; '' lists all.",
             ),
             _Function(
                 signature="get_status()", verb="get_memory_status", call=self._get_status,
@@ -215,16 +221,16 @@ class Library:
         return cast("dict[str, Json]", history)["diff"]
 
     async def _read_file(self, name: Json) -> Json:
-        return await self._workspace.read(_text(name, "name"))
+        return await self._workspace.read(_file_name(name))
 
     async def _write_file(self, name: Json, text: Json) -> Json:
-        return await self._workspace.write(_text(name, "name"), _text(text, "text"))
+        return await self._workspace.write(_file_name(name), _text(text, "text"))
 
     async def _list_files(self) -> Json:
         return cast("Json", await self._workspace.sizes())
 
     async def _delete_file(self, name: Json) -> Json:
-        return await self._workspace.delete(_text(name, "name"))
+        return await self._workspace.delete(_file_name(name))
 
     async def _save_skill(
         self, name: Json, source: Json = "", description: Json = "", tags: Json = None, **others: Json
@@ -285,6 +291,11 @@ def _compute(name: str, args: Sequence[Json], kwargs: Mapping[str, Json]) -> Jso
             if isinstance(number, int) and number.bit_length() > _MAX_BITS:
                 raise OverflowError("int too large to convert to float")
     return getattr(statistics, name)(*args, **kwargs)
+
+
+def _file_name(value: Json) -> str:
+    # Programs write f"{workspace}/notes.txt" too.
+    return _text(value, "name").removeprefix("./")
 
 
 def _text(value: Json, name: str) -> str:

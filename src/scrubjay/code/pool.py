@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from math import inf
@@ -25,6 +25,9 @@ _MIN_PROCESSES = 1
 _MAX_PROGRAMS = 500
 _GRACE_SECONDS = 1.0
 _KILOBYTE = 1024
+# The memory of a process and its peak, in /proc/PID/status, and what resets the peak in /proc/PID/clear_refs.
+_NOW, _PEAK = "VmRSS:", "VmHWM:"
+_RESET_PEAK = "5"
 # How many programs run within each other; each has a worker.
 _MAX_DEPTH = 2
 _depth: ContextVar[int] = ContextVar("depth", default=0)
@@ -120,16 +123,39 @@ class WorkerPool:
         return self._walled
 
 
-def resident_mb(pid: int | None) -> float:
-    """Return the memory of a worker in megabytes; 0 where the system does not tell."""
-    if pid is None:
-        return 0.0
-    try:
-        status = Path(f"/proc/{innermost_child(pid)}/status").read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return 0.0
-    line = next((line for line in status.splitlines() if line.startswith("VmRSS:")), "VmRSS: 0 kB")
-    return int(line.split()[1]) / _KILOBYTE
+class MemoryGauge:
+    """Measures the most memory that a worker has at once from now on, beyond what it has now.
+
+    Linux records the peak of a process, and can reset it. Where it may not, the gauge shows the memory at the end
+    instead of the peak; where the system shows nothing, and for a worker that was killed, 0.
+    """
+
+    def __init__(self, pid: int | None) -> None:
+        self._folder: Path | None = None
+        self._field = _NOW
+        self._before = 0.0
+        if pid is None:
+            return
+        # It is another user's process, another system, or gone.
+        with suppress(OSError, ValueError):
+            self._folder = Path(f"/proc/{innermost_child(pid)}")
+            (self._folder / "clear_refs").write_text(_RESET_PEAK, encoding="ascii")
+            self._field = _PEAK
+        self._before = self._megabytes(_NOW)
+
+    def peak_mb(self) -> float:
+        """Return the megabytes since the gauge was made."""
+        return max(0.0, self._megabytes(self._field) - self._before)
+
+    def _megabytes(self, field: str) -> float:
+        if self._folder is None:
+            return 0.0
+        try:
+            status = (self._folder / "status").read_text(encoding="ascii")
+        except (OSError, ValueError):
+            return 0.0
+        line = next((line for line in status.splitlines() if line.startswith(field)), f"{field} 0 kB")
+        return int(line.split()[1]) / _KILOBYTE
 
 
 def innermost_child(pid: int) -> int:

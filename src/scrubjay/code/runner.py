@@ -1,7 +1,8 @@
 """The verbs of programs: run one, make its result fit the token budget, and read on in a stored one."""
 
+import asyncio
 import keyword
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from scrubjay.code.execution import Execution, execute
@@ -9,12 +10,13 @@ from scrubjay.code.functions import Call, Functions, caller_of
 from scrubjay.code.library import Library
 from scrubjay.code.pool import WorkerPool
 from scrubjay.code.skills.service import Skills
-from scrubjay.code.values import NotJson, cost, length, part_of, plain, shorten
+from scrubjay.code.values import NotJson, cost, cut_key, length, part_of, plain, shorten
 from scrubjay.code.wall import WallPolicy
 from scrubjay.code.workspace import Workspace, empty_workspaces
 from scrubjay.engine import Engine
 from scrubjay.engine.dependencies import NO_WALL
 from scrubjay.errors import InvalidInput, TooLarge, WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller
 from scrubjay.model.code import CodeLimits, CodeResult
 from scrubjay.model.identity import new_id
@@ -45,6 +47,8 @@ class CodeRunner:
         self.clock = clock
         self.limits = limits
         self.pool = WorkerPool(limits=limits, policy=policy)
+        # Those that have begun, of programs that run and of ended ones.
+        self.writes: set[asyncio.Future[object]] = set()
 
     def bound_to(self, call: Call, *, engine: Engine) -> "CodeVerbs":
         """Return the verbs of programs, which call other verbs with a function."""
@@ -66,7 +70,9 @@ class CodeRunner:
         await empty_workspaces(self.documents, space)
 
     async def close(self) -> None:
-        """End the workers."""
+        """Let the writes of programs be completed, and end the workers."""
+        if self.writes:
+            await asyncio.wait(self.writes)
         await self.pool.close()
 
 
@@ -92,7 +98,7 @@ class CodeVerbs:
             value = await workspace.result(request.handle)
             return _page(CodeResult(success=True, handle=request.handle), value, request)
         self._require_valid(request)
-        functions = Functions(self.call, agent)
+        functions = Functions(self.call, agent, writes=self.runner.writes)
         execution = await execute(
             request.code, variables=request.context_vars, now=self._moment(),
             library=Library(functions, workspace, program=request.code), pool=self.runner.pool,
@@ -164,4 +170,8 @@ def _page(answer: CodeResult, value: Json, request: RunCodeRequest) -> CodeResul
     """Return an answer with the part of a stored value that fits."""
     budget = max(_LEAST_TOKENS, request.max_tokens - _OVERHEAD)
     part, following = part_of(value, offset=request.offset, tokens=budget)
-    return replace(answer, result=part, total=length(value), next=following)
+    hint = answer.hint
+    cut = cut_key(value, part, offset=request.offset)
+    if cut is not None:
+        hint = f"{cut!r} is cut: a program that returns load_result({answer.handle!r})[{cut!r}] gets it in parts"
+    return replace(answer, result=part, total=length(value), next=following, hint=hint)

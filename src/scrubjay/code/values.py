@@ -94,6 +94,16 @@ def part_of(value: Json, *, offset: int, tokens: int) -> tuple[Json, int | None]
     return value, None
 
 
+def cut_key(value: Json, part: Json, *, offset: int) -> str | int | None:
+    """Return the index or name of the item of a value that is cut in a part of it, if one is: it is alone there."""
+    if isinstance(value, list) and isinstance(part, list) and len(part) == 1:
+        return offset if part[0] != value[offset] else None
+    if isinstance(value, dict) and isinstance(part, dict) and len(part) == 1:
+        (name,) = part
+        return name if part[name] != value[name] else None
+    return None
+
+
 def shorten(text: str, tokens: int) -> str:
     """Return the beginning of a text that fits into a budget, and say how much is missing."""
     if estimate_tokens(text) <= tokens:

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from scrubjay.errors import InvalidInput, WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.model.code import CodeLimits
 
 _PROGRAM = "/program"

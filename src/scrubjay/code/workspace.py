@@ -4,12 +4,14 @@ They are private to one agent in one space, are encrypted where the store is, an
 results go first; a file stays until it is deleted.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import cast
+from weakref import WeakValueDictionary
 
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller
 from scrubjay.model.document import Document
 from scrubjay.model.identity import new_id
@@ -28,6 +30,9 @@ _HANDLE = "result-"
 _INDEX = "index"
 # Each time one of the programs that run at once succeeds.
 _ATTEMPTS = 100
+# A file is two documents, its text and its size: programs of one agent write and delete one after the other. Those of
+# another server may not wait, and then a file may be missing that is listed.
+_writing: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +55,17 @@ class Workspace:
     async def write(self, name: str, text: str) -> int:
         """Store a file, in the place of one with the same name; returns its size in bytes."""
         key, size = _key(name), len(text.encode("utf-8", "replace"))
-        # Its room is taken first, so that programs that run at once cannot all find the same room free.
-        await self._take_room(name, size)
-        await self._put(_FILES, key, lambda _: {"text": text})
-        if (await self.sizes()).get(name, 0) < size:
-            # Another program has written or deleted the same file meanwhile.
-            try:
-                await self._take_room(name, size)
-            except TooLarge:
-                await self.delete(name)
-                raise
+        async with self._lock():
+            # Its room is taken first, so that programs that run at once cannot all find the same room free.
+            await self._take_room(name, size)
+            await self._put(_FILES, key, lambda _: {"text": text})
+            if (await self.sizes()).get(name, 0) < size:
+                # A program of another server has written or deleted the same file meanwhile.
+                try:
+                    await self._take_room(name, size)
+                except TooLarge:
+                    await self._delete(name)
+                    raise
         return size
 
     async def sizes(self) -> dict[str, int]:
@@ -69,6 +75,13 @@ class Workspace:
 
     async def delete(self, name: str) -> bool:
         """Delete a file; returns whether it was there."""
+        async with self._lock():
+            return await self._delete(name)
+
+    def _lock(self) -> asyncio.Lock:
+        return _writing.setdefault((self.who.space, self.who.agent), asyncio.Lock())
+
+    async def _delete(self, name: str) -> bool:
         key = _key(name)
         await self._put(
             _FILES, _INDEX, lambda sizes: {other: used for other, used in sizes.items() if other != name}

@@ -3,13 +3,13 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from scrubjay.conflicts.near_pairs import Matrix, find_near_pairs
-from scrubjay.model.passage import PASSAGES_PER_MEMORY
+from scrubjay.lazy import dataclass
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, is_valid_vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, RecordStore
 
@@ -55,7 +55,9 @@ async def load_vectors(
     count = 0
     for start in range(0, len(numbers), _PAGE):
         page = await store.points_of(profile.model, numbers[start : start + _PAGE])
-        points = sorted((point for point in page if point.id in passages), key=lambda point: point.id)
+        # A damaged vector is made again by another job.
+        valid = [point for point in page if is_valid_vector(point.vector, dimension=profile.dimension)]
+        points = sorted((point for point in valid if point.id in passages), key=lambda point: point.id)
         for row, point in enumerate(points, count):
             rows[point.id // PASSAGES_PER_MEMORY].append(row)
         count += len(points)

@@ -8,17 +8,18 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.conflicts.clusters import SpaceVectors, group_pairs, load_vectors, near_memories
 from scrubjay.conflicts.strategies import merge_pair, move_relations, require_room
-from scrubjay.detection.neighbours import MAX_COMPARED, NearbyMemory
+from scrubjay.detection.neighbours import MAX_COMPARED, NearbyMemory, ask_reader
 from scrubjay.errors import EmbeddingUnavailable, StaleVersion, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_fraction
-from scrubjay.model.conflict import Duplicate, DuplicateGroup, Duplicates
+from scrubjay.model.conflict import DatedStatement, Duplicate, DuplicateGroup, Duplicates
 from scrubjay.model.draft import Limits
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Memory, Method, State
@@ -28,15 +29,20 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.requests import DuplicatesRequest
 from scrubjay.model.rules import Rules
 from scrubjay.model.skill import is_skill
-from scrubjay.ports import Commit, Edge, Embedder, Profile, RecordStore, Write
+from scrubjay.ports import Commit, Edge, Embedder, PairReader, Profile, RecordStore, Write
+from scrubjay.text.claims.pairs import MAX_TEXT
 from scrubjay.text.passages import passages_of, text_of
+from scrubjay.text.tokens import terms_of
 from scrubjay.writing.context import WriteContext
 from scrubjay.writing.embed import embed_new, slice_memory
 from scrubjay.writing.merge import as_one_statement
 from scrubjay.writing.rules import load_rules
 from scrubjay.writing.similarity import compare_whole, least_cosine
 
-__all__ = ["SameMemories", "duplicates", "find_duplicates", "merge_group", "plan_merge", "without_additions"]
+__all__ = [
+    "SameMemories", "duplicates", "find_duplicates", "merge_group", "plan_merge", "without_additions",
+    "without_refused",
+]  # fmt: skip
 
 # Each memory is compared with its nearest few.
 _NEAREST = 6
@@ -44,7 +50,10 @@ _PAGE = 400
 # So many pairs are compared before the event loop gets a turn, in seconds.
 _MAX_TURN = 0.005
 _MAX_QUOTED = 500
+# A model that finds it less likely than this that two say the same keeps them apart.
+_AGREES = 0.5
 Pause = Callable[[], Awaitable[None]]
+Read = Callable[[Sequence[str]], Awaitable[list[Memory]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +126,16 @@ async def find_duplicates(
     profile: Profile | None,
     store: RecordStore,
     pause: Pause | None = None,
+    read: Read | None = None,
 ) -> list[SameMemories]:
     """Return the groups of memories that say the same, the surest first; without a model, those with the same words.
 
-    A memory that a person has pinned, or keeps as a file, is in no group.
+    A memory that a person has pinned, or keeps as a file, is in no group. `read` returns memories as far as they can be
+    read.
     """
+    read = read or TolerantReader(store, space=space).get
     if profile is None:
-        return await _same_words(space, now=now, store=store, pause=pause)
+        return await _same_words(space, now=now, store=store, pause=pause, read=read)
     space_vectors = await load_vectors(space, Filter(), profile=profile, store=store, pause=pause)
     pairs = await near_memories(space_vectors, least=least_cosine(rules=rules, profile=profile), most=_NEAREST)
     comparison = _Comparison(space_vectors=space_vectors, rules=rules, profile=profile)
@@ -132,7 +144,7 @@ async def find_duplicates(
     for start in range(0, len(pairs), _PAGE):
         page = pairs[start : start + _PAGE]
         missing = {number for pair in page for number in (pair.first, pair.second)} - memories.keys()
-        memories |= await _read(sorted(missing), space=space, now=now, store=store)
+        memories |= await _read(sorted(missing), space=space, now=now, store=store, read=read)
         known_pairs = [(pair.first, pair.second) for pair in page if {pair.first, pair.second} <= memories.keys()]
         similar |= await _compare_all(known_pairs, memories, comparison, pause=pause)
     return await asyncio.to_thread(_group_all, similar, memories, comparison)
@@ -224,6 +236,40 @@ def without_additions(group: SameMemories, *, at: datetime, most_tags: int) -> S
     )
 
 
+async def without_refused(groups: Sequence[SameMemories], *, reader: PairReader | None) -> list[SameMemories]:
+    """Leave out the memories of which a model, which reads them beside the one that remains, says something else.
+
+    It refuses and never adds: the rules have found all of them the same. Without a model, these decide alone.
+    """
+    pairs = [
+        (memory.id, sorted((group.memories[0], memory), key=lambda each: each.date))
+        for group in groups
+        for memory in group.memories[1:]
+        if _may_read(group.memories[0], memory)
+    ]
+    judged = await ask_reader(reader, [(_dated(older), _dated(newer)) for _, (older, newer) in pairs]) or []
+    refused = {id_ for (id_, _), shares in zip(pairs, judged, strict=False) if shares.repeats < _AGREES}
+    remaining: list[SameMemories] = []
+    for group in groups:
+        similarities = zip(group.memories[1:], group.similarities, strict=True)
+        same = [(memory, similarity) for memory, similarity in similarities if memory.id not in refused]
+        if same:
+            memories, shares = zip(*same, strict=True)
+            remaining.append(SameMemories(memories=(group.memories[0], *memories), similarities=shares))
+    return remaining
+
+
+def _may_read(first: Memory, second: Memory) -> bool:
+    """Check whether a model can tell two memories apart: short texts, not the same words in one order."""
+    if any(memory.observations or len(memory.content) > MAX_TEXT for memory in (first, second)):
+        return False
+    return terms_of(first.content) != terms_of(second.content)
+
+
+def _dated(memory: Memory) -> DatedStatement:
+    return DatedStatement(text=memory.content, date=memory.date, subject=memory.entity, project=memory.project)
+
+
 def _texts(memory: Memory) -> tuple[str, ...]:
     return memory.content.strip(), *(observation.text for observation in memory.observations)
 
@@ -307,23 +353,25 @@ async def _compare_all(
     return similar
 
 
-async def _read(numbers: Sequence[int], *, space: str, now: datetime, store: RecordStore) -> dict[int, Memory]:
+async def _read(
+    numbers: Sequence[int], *, space: str, now: datetime, store: RecordStore, read: Read
+) -> dict[int, Memory]:
     """Read memories by their numbers, as far as they may be merged."""
     passages = [number * PASSAGES_PER_MEMORY for number in numbers]
     ids = {
         passage.memory_id: passage.id // PASSAGES_PER_MEMORY for passage in await store.stored_passages(space, passages)
     }
-    memories = await TolerantReader(store, space=space).get(list(ids))
+    memories = await read(list(ids))
     return {ids[memory.id]: memory for memory in memories if _may_merge(memory, now)}
 
 
 async def _same_words(
-    space: str, *, now: datetime, store: RecordStore, pause: Pause | None
-) -> list[SameMemories]:  # fmt: skip
+    space: str, *, now: datetime, store: RecordStore, pause: Pause | None, read: Read
+) -> list[SameMemories]:
     by_words: dict[tuple[str, ...], list[Memory]] = {}
     after: str | None = None
     while ids := await store.list_ids(space, Filter(), limit=_PAGE, after=after):
-        for memory in await TolerantReader(store, space=space).get(ids):
+        for memory in await read(ids):
             if _may_merge(memory, now):
                 by_words.setdefault(_words(memory), []).append(memory)
         after = ids[-1]

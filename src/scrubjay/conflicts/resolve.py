@@ -1,7 +1,7 @@
 """`resolve_conflict`: settle a conflict by a strategy; every resolution can be undone."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import cast
 
@@ -28,6 +28,7 @@ from scrubjay.detection.statement import (
 )
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import branch_document, branch_id
 from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.branch import require_branch_name

@@ -20,17 +20,17 @@ from scrubjay.conflicts.repository import delete_obsolete
 from scrubjay.detection.candidates import statements_in_passage
 from scrubjay.detection.describe import with_subject
 from scrubjay.detection.detect import Detection, detect
-from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
+from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache, ask_reader
 from scrubjay.detection.report import describe_detected, drop_known, settle_boilerplate
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_fraction, require_integer
-from scrubjay.model.conflict import ConflictDetails, ConflictRecord, Scan
+from scrubjay.model.conflict import ConflictDetails, ConflictRecord, DatedStatement, PairShares, Scan
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
-from scrubjay.ports import Profile, Progress, RecordStore
+from scrubjay.ports import PairReader, Profile, Progress, RecordStore
 from scrubjay.text.claims.relations import relation_keys
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.workers import offload
@@ -62,6 +62,8 @@ _MAX_WORDS = 8
 # Of passages with the same relation of the same subject the latest are compared.
 _MAX_SAME_RELATION = 8
 _MAX_PASSAGES = 200
+# A model reads so many pairs of a space, which takes a minute; the rules compare all of them.
+_MAX_READ = 10_000
 
 
 async def scan(
@@ -73,6 +75,7 @@ async def scan(
     await delete_obsolete(space=space, store=context.store)
     with telemetry.stage("conflicts.survey"):
         space_scan = await load_space(space, profile=profile, store=context.store)
+    space_scan.pairs = context.pairs
     numbers = sorted({passage // PASSAGES_PER_MEMORY for passage in space_scan.passages})
     listed: list[ConflictRecord] = []
     types: Counter[str] = Counter()
@@ -105,7 +108,7 @@ async def scan_memory(memory_id: str, *, space: str, origin: Origin, context: Wr
     hashes = [passage.hash for passage in passages]
     vectors = await context.store.vectors(space, profile.model, hashes) if profile else {}
     written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
-    cache = ReadCache(store=context.store, index=context.index)
+    cache = ReadCache(store=context.store, index=context.index, pairs=context.pairs)
     with telemetry.stage("conflicts.compare"):
         detected = [
             await detect(written, before=before, source=cache, origin=origin)
@@ -167,12 +170,14 @@ class SpaceScan:
     rows: Mapping[int, int]
     embeddings: Matrix
     near: Mapping[int, Sequence[tuple[int, float]]]
+    pairs: PairReader | None = None
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
     _postings: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     _same_entity: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     # The passages of a relation, however common their words are: filled as memories are compared, the oldest first.
     _relations: dict[str, deque[int]] = field(default_factory=dict[str, deque[int]])
     _selected: int = 0
+    _read: int = 0
     _number_by_vector: dict[bytes, int] = field(default_factory=dict[bytes, int])
 
     def __post_init__(self) -> None:
@@ -219,6 +224,19 @@ class SpaceScan:
         """Return the latest older passages with the same relation of the same subject, the last first."""
         keys = relation_keys(with_subject(statement, memory))
         return list(dict.fromkeys(number for key in keys for number in reversed(self._relations.get(key, ()))))
+
+    @property
+    def has_pair_model(self) -> bool:
+        """Whether `judge` has a model to ask: it reads only so many pairs of a whole space."""
+        return self.pairs is not None and self._read < _MAX_READ
+
+    async def judge(self, pairs: Sequence[tuple[DatedStatement, DatedStatement]]) -> list[PairShares]:
+        """Return what a model says of two statements each; if it cannot, it is not asked again."""
+        self._read += len(pairs)
+        judged = await ask_reader(self.pairs, pairs)
+        if judged is None:
+            self.pairs = None
+        return judged or []
 
     def related_memories(self, number: int, memory: Memory, *, now: datetime) -> Iterator[str]:
         """Return the older memories with the same relations as one."""
@@ -310,7 +328,7 @@ async def _check_draft(
         passages = await slice_memory(memory)
         embedded, _ = await embed_new([(memory, passages)], space=space, vector_store=store, embedder=embedder)
         written = await load_vectors(memory, passages, embedded, vector_store=store, embedder=embedder)
-        cache = ReadCache(store=store, index=context.index)
+        cache = ReadCache(store=store, index=context.index, pairs=context.pairs)
         detected = await detect(written, source=cache, origin=origin)
         others = await cache.get(space, [conflict.other for conflict in detected.conflicts])
         size = memory.characters + sum([other.characters for other in others.values()])

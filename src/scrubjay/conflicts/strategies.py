@@ -5,7 +5,7 @@ were both changed. Whatever a strategy does, the versions keep what both said.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from scrubjay.detection.advice import Advice, RankedStatement, advise
@@ -18,6 +18,7 @@ from scrubjay.detection.statement import (
     without_statement,
 )
 from scrubjay.errors import NameTaken, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.branch import MergeConflict
 from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy

@@ -17,6 +17,7 @@ from scrubjay.curation.shared_statements import ENOUGH, Shared, find_shared, is_
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.change import Action
 from scrubjay.model.conflict import statement_key
+from scrubjay.model.decay import LASTING, rate_of_kind
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Flag, Json, Memory, Method, Source, State, Tier
@@ -163,11 +164,16 @@ def _compose(memories: Sequence[Memory], shared: Shared, context: CurationContex
         for name in _SHARED_FIELDS
         if len({getattr(memory, name) for memory in sources}) == 1
     }
+    if rate_of_kind(str(same.get("kind", "note"))) > LASTING:
+        # What several episodes share does not pass with them.
+        same["kind"] = "procedure" if shared.steps else "fact"
     trust = next(
         memory.source.trust
         for memory in sources
         if not any(memory.source.trust.outranks(other.source.trust) for other in sources)
     )
+    # What ends with every episode must not outlive them here.
+    ends = [memory.expires_at for memory in sources if memory.expires_at is not None]
     tags = [tag for tag in sources[0].tags if all(tag in memory.tags for memory in sources)]
     traced: dict[str, Json] = {
         statement_key(text): list(ids) for text, ids in (*shared.steps.items(), *shared.statements.items())
@@ -179,6 +185,6 @@ def _compose(memories: Sequence[Memory], shared: Shared, context: CurationContex
         source=Source(
             method=Method.AUTO, agent=context.origin.agent, trust=trust, at=max(memory.date for memory in sources)
         ),
-        metadata={"sources": traced},
+        metadata={"sources": traced}, expires_at=max(ends) if len(ends) == len(sources) else None,
     )  # fmt: skip
     return replace(made, **same)

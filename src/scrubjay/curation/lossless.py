@@ -1,15 +1,24 @@
 """The lossless check: an answer may join and reorder statements, and must contain all of them and no others.
 
-Each statement of the answer must consist of whole given statements, each with all its words in order. The check
+Each statement of the answer must consist of whole given statements, each with all its words in order. Of several
+wordings that differ only in the place of a time, one is enough. The check
 therefore refuses many good answers, and accepts none that mixes facts up.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scrubjay.curation.normal_form import NormalStatement, NormalWord, is_same, normalize_statements
+from scrubjay.curation.normal_form import (
+    NormalStatement,
+    NormalWord,
+    is_reworded,
+    is_same,
+    normalize_lines,
+    normalize_statements,
+)
+from scrubjay.lazy import dataclass
 from scrubjay.text.claims.extract import added_claims, lost_claims
 
+_Splitter = Callable[[str], list[NormalStatement]]
 _MAX_ITEMS = 3
 _MAX_LENGTH = 60
 
@@ -25,9 +34,15 @@ def find_unfaithful(inputs: Sequence[str], output: str, *, context: Sequence[str
         return f"it lost {_enumerate(missing)}"
     if invented := added_claims((*inputs, *context), output):
         return f"it invented {_enumerate(invented)}"
-    required = [source for text in inputs for source in _sources(text, is_input=True)]
-    optional = [source for text in context for source in _sources(text, is_input=False)]
-    statements = normalize_statements(output)
+    reason = _compare(inputs, output, context=context, split=normalize_statements)
+    # Lines that are sentences without a full stop: the answer may have set it.
+    return reason and _compare(inputs, output, context=context, split=normalize_lines) and reason
+
+
+def _compare(inputs: Sequence[str], output: str, *, context: Sequence[str], split: _Splitter) -> str:
+    required = [source for text in inputs for source in _sources(split(text), is_input=True)]
+    optional = [source for text in context for source in _sources(split(text), is_input=False)]
+    statements = split(output)
     return _compare_words(required, optional, statements) or _compare_statements([*required, *optional], statements)
 
 
@@ -40,9 +55,9 @@ class _SourceStatement:
     is_input: bool
 
 
-def _sources(text: str, *, is_input: bool) -> Iterator[_SourceStatement]:
+def _sources(statements: Sequence[NormalStatement], *, is_input: bool) -> Iterator[_SourceStatement]:
     previous: NormalStatement | None = None
-    for statement in normalize_statements(text):
+    for statement in statements:
         yield _SourceStatement(statement, previous, is_input)
         previous = statement
 
@@ -69,7 +84,11 @@ def _compare_statements(sources: Sequence[_SourceStatement], statements: Sequenc
         used += parts
     used_keys = {source.statement.keys for source in used}
     missing = [
-        source.statement.text for source in sources if source.is_input and source.statement.keys not in used_keys
+        source.statement.text
+        for source in sources
+        if source.is_input
+        and source.statement.keys not in used_keys
+        and not any(is_reworded(source.statement, other.statement) for other in used)
     ]
     return f"it lost: {_shorten(missing[0])}" if missing else ""
 

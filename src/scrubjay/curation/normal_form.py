@@ -6,9 +6,10 @@ A rewritten text may add and drop the free words below; all other words carry me
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.claims.pieces import TextPiece, find_days, normalize_day, normalize_figure, normalize_time, pieces_of
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.claims.words import AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, UNITS
@@ -57,8 +58,14 @@ _SIGN_WORDS = {
 # Prepositions that assign roles: `from A to B` is not `to A from B`.
 _ROLE_WORDS = frozenset("from to into by for against over under with without between than can must may might".split())
 _SIGN = re.compile(r"[<>\u2264\u2265\u2260\u00b1\u2192]|~(?=\s?\d)|\?(?=[\s\"')\]]|$)")
+_CURLY_QUOTE = re.compile("[\u201c\u201d\u201e\u00ab\u00bb]")
 _QUOTE_MARK = re.compile(r"^\s*>+", re.MULTILINE)
 _MAX_CACHED_TEXT = 500
+_MIN_SENTENCE = 3
+# Keys of words that may stand in several places of a statement: `on Monday`, `at 02:30`; `nightly`, `every morning`.
+_TIME = re.compile(r"\d{1,2}:\d\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{1,2} [a-z]+(?: \d{4})?")
+_FREQUENCY = re.compile(r"night|daili|weekli|monthli|yearli|(?:everi|each) \w+")
+_CLAUSES = re.compile(r"[,;]|:(?!\d)|\b(?:and|or|nor|but|while|then)\b", re.IGNORECASE)
 # Statements with so many firm words are not recognised in the passive voice: their roles could be exchanged.
 _MIN_AMBIGUOUS = 2
 
@@ -116,6 +123,47 @@ def normalize_statements(text: str) -> list[NormalStatement]:
     return [statement for statement in statements if statement.words]
 
 
+def normalize_lines(text: str) -> list[NormalStatement]:
+    """Return the statements of a text in which each line is a sentence, with or without a full stop.
+
+    A line that needs its neighbours, such as a heading, an item, code or the rest of a sentence, is not cut off.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not all(map(_is_sentence, lines)) or not all(line[0].isupper() for line in lines):
+        return normalize_statements(text)
+    return [statement for line in lines for statement in normalize_statements(line)]
+
+
+def is_reworded(statement: NormalStatement, other: NormalStatement) -> bool:
+    """Return whether two statements have the same words, and differ only in the place of a time and of a frequency.
+
+    Only single clauses are compared: with two of them, a time could belong to either.
+    """
+    both = (statement, other)
+    if sorted(statement.keys) != sorted(other.keys) or not _NORMAL_ROLES.isdisjoint(statement.keys):
+        return False
+    if any(part.is_standalone or part.governs_following or part.has_governing_start for part in both):
+        return False
+    if any(part.refers_back or _CLAUSES.search(part.text) for part in both):
+        return False
+    times, frequencies = [[key for key in statement.keys if kind.fullmatch(key)] for kind in (_TIME, _FREQUENCY)]
+    if len(times) > 1 or len(frequencies) > 1:
+        return False
+    movable = {"on", *times, *frequencies}
+    fixed, other_fixed = [[key for key in part.keys if key not in movable] for part in both]
+    return fixed == other_fixed and not _has_other_tense(_free_words(statement.words), _free_words(other.words))
+
+
+def _is_sentence(line: str) -> bool:
+    words = line.split()
+    last = words[-1].lower().strip(".!?")
+    return (
+        len(words) >= _MIN_SENTENCE
+        and line[-1] not in ":,;-"
+        and last not in (_FREE | _ROLE_WORDS | _STARTING) - _REFERRING
+    )
+
+
 def is_same(words: Sequence[NormalWord], original: Sequence[NormalWord]) -> bool:
     """Return whether words mean the same as the original: the same keys in the same order and tense.
 
@@ -131,7 +179,8 @@ def is_same(words: Sequence[NormalWord], original: Sequence[NormalWord]) -> bool
 
 
 def _normal_words(statement: str) -> tuple[NormalWord, ...]:
-    plain = _SIGN.sub(lambda sign: f" {_SIGN_WORDS[sign[0]]} ", _QUOTE_MARK.sub("", statement))
+    straight = _CURLY_QUOTE.sub('"', _QUOTE_MARK.sub("", statement))
+    plain = _SIGN.sub(lambda sign: f" {_SIGN_WORDS[sign[0]]} ", straight)
     pieces = pieces_of(plain)
     days = find_days(pieces)
     words: list[NormalWord] = []
@@ -211,6 +260,6 @@ def _has_other_tense(free: frozenset[str], original: frozenset[str]) -> bool:
     )
 
 
-_NORMAL_STARTING, _NORMAL_STANDALONE, _NORMAL_GOVERNING = (
-    frozenset(map(_stem, words)) for words in (_STARTING, _STANDALONE, _GOVERNING)
+_NORMAL_STARTING, _NORMAL_STANDALONE, _NORMAL_GOVERNING, _NORMAL_ROLES = (
+    frozenset(map(_stem, words)) for words in (_STARTING, _STANDALONE, _GOVERNING, _ROLE_WORDS)
 )

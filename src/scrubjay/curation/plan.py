@@ -6,12 +6,13 @@ implement `CurationJob` in a module of its own, and name it in `registry`.
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action, Origin

@@ -4,17 +4,20 @@ Nothing is destroyed, unless the rules of the space set a grace period: then the
 """
 
 import math
-from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from scrubjay.curation.duplicates import DuplicatesJob
 from scrubjay.curation.plan import DAILY, CurationContext, CurationJob, PlannedChange, last_use
 from scrubjay.curation.stored_runs import StoredRuns
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action
 from scrubjay.model.decay import INSTRUCTION_KINDS, PROFILE_KINDS, decayed, kind_key, rate_of
 from scrubjay.model.memory import Json, Memory, Method, State, Trust
+from scrubjay.model.relation import SOURCE
 from scrubjay.model.requests import PruneRequest, PurgeRequest
 from scrubjay.model.rules import Rules
 from scrubjay.model.timestamps import to_iso
@@ -30,6 +33,8 @@ A memory of the user's profile, or of how they want an agent to work, counts as 
 
 EXPIRED = "expired"
 """The detail of a change that a memory's own end is the reason for."""
+# What can end: the archive too, where a person may look up what should be gone.
+_ENDING = (State.LIVE, State.ARCHIVED)
 # A clock that is ahead for some hours must destroy nothing: two runs so far apart must find the same.
 _CONFIRMED_AFTER = timedelta(hours=20)
 
@@ -90,18 +95,27 @@ class PruneJob:
         """Yield what should go to the trash, and what should leave it for good."""
         options, now = self._options_in(context), context.now
         candidates: list[_Candidate] = []
+        spared, spared_of_budget = Counter[str](), Counter[str]()
         count = size = 0
-        async for memories in context.walk():
-            linked = await _linked_to(memories, context)
-            sizes = await context.store.sizes(context.space, [memory.id for memory in memories])
-            for memory in memories:
-                if why := self._why_now(memory, options, linked, now):
+        async for memories in context.walk(state=None):
+            ending = [memory for memory in memories if memory.state in _ENDING]
+            linked = await _linked_to(ending, context)
+            sizes = await context.store.sizes(context.space, [memory.id for memory in ending])
+            for memory in ending:
+                why, spared_as = self._why_now(memory, options, linked, now)
+                if why and not spared_as:
                     used = None if _is_expired(memory, now) else last_use(memory, now)
-                    yield self._change(memory.id, memory.version, "trash", why, used=used)
+                    yield self._change(memory.id, memory.version, "trash", why, used=used, before=memory.state)
+                    continue
+                spared.update([spared_as] if why else [])
+                if memory.state is not State.LIVE:
+                    # The archive is out of the way already: a budget is for what recall chooses from.
                     continue
                 stored = sizes.get(memory.id, (0, 0))[0]
                 count, size = count + 1, size + stored
-                if not _spared(memory, linked, options.include):
+                if sorts := _spared(memory, linked, options.include):
+                    spared_of_budget.update([] if why else [sorts[0]])
+                else:
                     candidates.append(
                         _Candidate(worth(memory, now), last_use(memory, now), memory.id, memory.version, stored)
                     )
@@ -111,6 +125,11 @@ class PruneJob:
                 break
             count, size = count - 1, size - candidate.size
             yield self._change(candidate.id, candidate.version, "trash", over, used=candidate.last_use)
+        if _over_budget(count, size, options):
+            spared += spared_of_budget
+        if spared:
+            sorts = ", ".join(f"{spared[sort]:,} {sort}" for sort in SPARED if spared[sort])
+            context.notes.append(f"{self.name}: over the limits, but spared: {sorts} (`include` takes these sorts too)")
         async for change in self._plan_purge(context, options):
             yield change
 
@@ -124,9 +143,9 @@ class PruneJob:
             return ""
         options = self._options_in(context)
         linked = await _linked_to([memory], context)
-        if memory.state is not State.LIVE or (
-            not _is_expired(memory, context.now) and _spared(memory, linked, options.include)
-        ):
+        is_expired = _is_expired(memory, context.now)
+        is_spared = not is_expired and bool(_spared(memory, linked, options.include))
+        if is_spared or memory.state not in (_ENDING if is_expired else (State.LIVE,)):
             return "it is spared by now"
         used = to_iso(last_use(memory, context.now))
         if change.details.get("used", used) != used:
@@ -138,25 +157,36 @@ class PruneJob:
         return self._options or PruneOptions.of_rules(context.rules)
 
     def _change(
-        self, memory_id: str, version: int, action: str, why: str, *, used: datetime | None = None
+        self,
+        memory_id: str,
+        version: int,
+        action: str,
+        why: str,
+        *,
+        used: datetime | None = None,
+        before: State = State.LIVE,
     ) -> PlannedChange:
-        before, after = ("live", "trashed") if action == "trash" else ("trashed", "purged")
+        after = State.TRASHED.value if action == "trash" else "purged"
         details: dict[str, Json] = {"used": to_iso(used)} if used else {EXPIRED: True} if action == "trash" else {}
         return PlannedChange(
-            job=self.name, action=action, ids=(memory_id,), versions=(version,), why=why, before=before, after=after,
-            details=details,
+            job=self.name, action=action, ids=(memory_id,), versions=(version,), why=why,
+            before=before.value, after=after, details=details,
         )  # fmt: skip
 
-    def _why_now(self, memory: Memory, options: PruneOptions, linked: Collection[str], now: datetime) -> str:
-        """Return why a memory should go whatever the budget is; empty if it should not."""
+    def _why_now(
+        self, memory: Memory, options: PruneOptions, linked: Mapping[str, bool], now: datetime
+    ) -> tuple[str, str]:
+        """Return why a memory should go whatever the budget is, and as what it is spared; empty if it is not."""
         if _is_expired(memory, now):
-            # Its end was set on purpose, so that only what stands out or is linked to remains.
-            sorts = {"pinned", "linked"} & set(_sorts(memory, linked)) - set(options.include)
-            return "" if sorts else f"it expired on {memory.expires_at:%Y-%m-%d}"
-        if options.days is None or _spared(memory, linked, options.include):
-            return ""
+            # Its end was set on purpose, so that only what stands out or is linked to remains: by a person or an agent,
+            # since what curation makes of an episode must not keep it.
+            sorts = _spared(memory, {each for each, is_chosen in linked.items() if is_chosen}, options.include)
+            return f"it expired on {memory.expires_at:%Y-%m-%d}", next(iter({*sorts} - {"stated"}), "")
         idle = now - last_use(memory, now)
-        return f"neither changed nor read for {idle.days} days" if idle / timedelta(days=1) > options.days else ""
+        if memory.state is not State.LIVE or options.days is None or idle / timedelta(days=1) <= options.days:
+            return "", ""
+        sorts = _spared(memory, linked, options.include)
+        return f"neither changed nor read for {idle.days} days", sorts[0] if sorts else ""
 
     async def _plan_purge(self, context: CurationContext, options: PruneOptions) -> AsyncIterator[PlannedChange]:
         if options.purge_days is None:
@@ -171,7 +201,8 @@ class PruneJob:
             for memory in memories:
                 if confirmed_at - memory.updated_at > grace:
                     days = (now - memory.updated_at).days
-                    yield self._change(memory.id, memory.version, "purge", f"in the trash for {days} days")
+                    why = f"in the trash for {days} days"
+                    yield self._change(memory.id, memory.version, "purge", why, before=State.TRASHED)
 
 
 def pruning_jobs(request: PruneRequest) -> tuple[CurationJob, ...]:
@@ -192,13 +223,16 @@ def worth(memory: Memory, now: datetime) -> float:
     return decayed(memory.relevance, rate=rate_of(memory), days=days) * (1 + math.log1p(memory.access_count))
 
 
-async def _linked_to(memories: list[Memory], context: CurationContext) -> set[str]:
-    relations = await context.store.relations(context.space, [memory.id for memory in memories])
-    return {relation.target for relation in relations}
+async def _linked_to(memories: list[Memory], context: CurationContext) -> dict[str, bool]:
+    """Return the memories that others link to, and whether one does so other than by being made of it."""
+    linked: dict[str, bool] = {}
+    for relation in await context.store.relations(context.space, [memory.id for memory in memories]):
+        linked[relation.target] = linked.get(relation.target, False) or relation.type != SOURCE
+    return linked
 
 
-def _spared(memory: Memory, linked: Collection[str], include: Collection[str]) -> bool:
-    return any(sort not in include for sort in _sorts(memory, linked))
+def _spared(memory: Memory, linked: Collection[str], include: Collection[str]) -> list[str]:
+    return [sort for sort in _sorts(memory, linked) if sort not in include]
 
 
 def _sorts(memory: Memory, linked: Collection[str]) -> list[str]:

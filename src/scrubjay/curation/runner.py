@@ -19,7 +19,16 @@ from scrubjay.engine import Engine
 from scrubjay.errors import BodyDamaged, ScrubjayError, StaleVersion, StoreError, WrongState
 from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action
-from scrubjay.model.curation import AGENT, SCHEDULE, SCHEDULE_KEY, CurationReport, CurationRun, PlannedChange, RunState
+from scrubjay.model.curation import (
+    AGENT,
+    SCHEDULE,
+    SCHEDULE_KEY,
+    UPKEEP,
+    CurationReport,
+    CurationRun,
+    PlannedChange,
+    RunState,
+)
 from scrubjay.model.identity import new_id
 from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, RulesRequest, UndoRequest
 from scrubjay.ports import Llm, Progress, RecordStore
@@ -35,8 +44,9 @@ _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 # A memory has been created, changed by curation and changed back.
 _UNDONE_VERSION = 3
 PURGE = "purge"
-# What is done whatever a person has taken back.
-_UPKEEP = frozenset({"embed", "drop", "report", PURGE})
+_PLANNED_TODAY = "later jobs see what earlier ones change: a run may do more or less than this plan"
+# A job before may have moved a relation of a memory in the same run, without a version of it.
+_UNVERSIONED = frozenset({Action.RELATED, Action.UNRELATED, Action.EMBEDDED})
 # So many damaged memories are named in a report; `doctor --deep` names them all.
 _NAMED = 10
 
@@ -109,6 +119,10 @@ class CurationRunner:
     async def mark_undone(self, run: str, *, space: str, is_complete: bool = True) -> None:
         """Note that a run was taken back, or is being so, if it is one of curation."""
         await self._runs(space).mark_undone(run, is_complete=is_complete)
+
+    async def has_run(self, run: str, *, space: str) -> bool:
+        """Return whether there is a report of a run."""
+        return await self._runs(space).get(run) is not None
 
     async def forget(self, ids: AbstractSet[str], *, space: str, run: str) -> None:
         """Keep no labels of purged memories in plans and reports; those of a run here are dealt with at its end."""
@@ -189,6 +203,8 @@ class CurationRunner:
                     raise
                 run = replace(run, problems=(*run.problems, _problem(job.name, error)))
             run = _with_damage(run, job.name, context)
+        if len(run.counts) and len(jobs) > 1:
+            context.notes.append(_PLANNED_TODAY)
         return CurationReport(
             run="", state=RunState.PLANNED if request.dry_run else RunState.DONE, jobs=run.jobs,
             dry_run=request.dry_run,
@@ -312,7 +328,7 @@ class CurationRunner:
             memory_id
             for change in changes
             for memory_id, version in zip(change.ids, change.versions, strict=True)
-            if version >= _UNDONE_VERSION and change.action not in _UPKEEP
+            if version >= _UNDONE_VERSION and change.action not in UPKEEP
         }
         if _has_options(job):
             return [*changes]
@@ -331,14 +347,18 @@ class CurationRunner:
             actions = [taken_back[memory_id] for memory_id in change.ids if memory_id in taken_back]
             return Action.TRASHED in actions if EXPIRED in change.details else bool(actions)
 
-        return [change for change in changes if change.action in _UPKEEP or not is_taken_back(change)]
+        return [change for change in changes if change.action in UPKEEP or not is_taken_back(change)]
 
     async def _apply(self, job: CurationJob, work: _Work, context: CurationContext) -> None:
         """Apply the rest of a plan, page by page."""
         runs = self._runs(work.run.space)
         # What a run that was killed has committed, but not noted.
         logged = await self._store.run(work.run.space, work.run.id)
-        committed = {(change.memory_id, change.base) for change in (logged.changes if logged else ())}
+        committed = {
+            (change.memory_id, change.base)
+            for change in (logged.changes if logged else ())
+            if change.action not in _UNVERSIONED
+        }
         while work.run.page < (work.run.pages or 0):
             number = work.run.page
             page = await runs.get_page(work.run, number)

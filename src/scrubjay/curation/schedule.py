@@ -2,13 +2,14 @@
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, time, timedelta
 from typing import Self, cast
 
 from scrubjay.curation.plan import DAILY
 from scrubjay.curation.registry import JOBS
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.curation import SCHEDULE, SCHEDULE_KEY
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json

@@ -6,9 +6,9 @@ Nothing is put into other words: each statement is that of a memory, and is trac
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from scrubjay.detection.boilerplate import Boilerplate, is_formal
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictType
 from scrubjay.model.memory import Memory
 from scrubjay.text.claims.compare import compare, may_be_duplicate
@@ -84,11 +84,11 @@ def _of_similar(stated: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, .
     """Return the statements that enough memories make, each of which says little else.
 
     A memory that makes one of them in passing is about something else: the new memory would not stand for it, and would
-    only come before others in a search.
+    only come before others in a search. A short statement counts for what they share, and is not worth a memory.
     """
     words = {text: len(running_terms_of(text)) for text in stated}
     totals = _count_words(stated, words)
-    shared = {text: ids for text, ids in stated.items() if _is_telling(text)}
+    shared = dict(stated)
     while True:
         shared = {text: ids for text, ids in shared.items() if len(ids) >= ENOUGH}
         counts = _count_words(shared, words)
@@ -97,7 +97,7 @@ def _of_similar(stated: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, .
             for text, ids in shared.items()
         }
         if similar == shared:
-            return shared
+            return {text: ids for text, ids in shared.items() if _is_telling(text)}
         shared = similar
 
 

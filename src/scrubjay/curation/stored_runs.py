@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import NotFound
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.curation import RUNS, CurationChange, CurationReport, CurationRun, PlannedChange, RunState
 from scrubjay.model.document import Document

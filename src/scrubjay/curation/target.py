@@ -1,10 +1,10 @@
 """The memory of a job: read, passed to the model, and written unless it has changed meanwhile."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from scrubjay.engine import Engine
 from scrubjay.errors import LlmUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action
 from scrubjay.model.job import Job

@@ -1,8 +1,8 @@
 """How to resolve a conflict: by its type, whom each statement comes from, and when it was made."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictType, Strategy
 from scrubjay.model.memory import Flag, Memory, Trust
 from scrubjay.text.claims.statements import statements_of

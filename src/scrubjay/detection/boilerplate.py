@@ -7,9 +7,9 @@ three share is a template's.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from scrubjay.lazy import dataclass, regex
 from scrubjay.model.conflict import statement_key
 from scrubjay.model.memory import Memory
 from scrubjay.text.claims.statements import comparison_key, statements_of
@@ -28,13 +28,13 @@ _DATE = (
 _TIME = r"(?:[T,\s]\s*(?:at\s+)?\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]m|Z)?)"
 _DAY = r"(?:[^\W\d]{6,10},?\s+)"
 _MOMENT = rf"{_DAY}?\[*(?:{_DATE}){_TIME}?\]*"
-_MOMENTS = re.compile(_MOMENT, re.IGNORECASE)
+_MOMENTS = regex(_MOMENT, re.IGNORECASE)
 # Labels of the date of the note itself; any other date may be what the note is about.
 _LABEL = (
     r"(?:date|day|week(?:\s+of)?|time|when|created|updated|modified|changed|written|logged|noted|saved|started|decided"
     r"|last\s+\w+|daily\s+note|journal|datum|tag|erstellt|ge\u00e4ndert|fecha|creado|fait\s+le|cr\u00e9\u00e9)"
 )
-_FORMAL = re.compile(
+_FORMAL = regex(
     r"\s*(?:"
     r"#{1,6}(?:\s.*)?"  # a heading
     r"|(?:[-*+]|\d{1,3}[.)])\s*(?:\[.\](?:\s.*)?)?"  # a task, or an item without a text

@@ -4,13 +4,14 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
 
 from scrubjay.detection.describe import MemoryStatement
 from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
@@ -20,8 +21,8 @@ from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
 
 __all__ = [
-    "Candidate", "CandidateSearch", "NewStatement", "most_words_in_common", "nearest_statements", "search_candidates",
-    "select_candidates", "statements_in_passage",
+    "READ_FROM", "Candidate", "CandidateSearch", "NewStatement", "most_words_in_common", "nearest_statements",
+    "search_candidates", "select_candidates", "statements_in_passage",
 ]  # fmt: skip
 
 _NEAREST = 8
@@ -37,6 +38,8 @@ _MAX_STATEMENT = 4_000
 # From this cosine on two statements are compared whatever their words; below it they must share words.
 _NEAR = 0.5
 _VERY_NEAR = 0.65
+READ_FROM = 0.45
+"""From this cosine on a model that reads two statements together is asked about them."""
 _MIN_SHARE = 0.3
 _MIN_WORDS = 2
 _FEW_TERMS = 3
@@ -85,6 +88,16 @@ class CandidateSearch:
     own: frozenset[int] = frozenset()
     same_entity: tuple[str, ...] = ()
     memories: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
+    _statements: dict[int, list[MemoryStatement]] = field(
+        default_factory=dict[int, list[MemoryStatement]], init=False, compare=False
+    )
+
+    def statements_in(self, other: Memory, passage: StoredPassage, *, now: datetime) -> list[MemoryStatement]:
+        """Return the statements in a passage; the rules and the judgement of pairs ask for the same ones."""
+        texts = self._statements.get(passage.id)
+        if texts is None:
+            texts = self._statements[passage.id] = statements_in_passage(other, passage, now=now)
+        return texts
 
 
 async def search_candidates(
@@ -111,7 +124,8 @@ async def search_candidates(
         for number, cosine in statement_hits
         if number in passages and passages[number].memory_id != memory.id
         # An unrelated memory need not be read.
-        if terms[at].is_worth_reading(passages[number], cosine)
+        if (source.has_pair_model and cosine is not None and cosine >= READ_FROM)
+        or terms[at].is_worth_reading(passages[number], cosine)
     ]
     own = {passage.observation for passage in passages.values() if passage.memory_id == memory.id}
     ids = list(dict.fromkeys([*(hit.passage.memory_id for hit in hits), *same_entity]))
@@ -134,7 +148,7 @@ def select_candidates(
         if other is None:
             continue
         written = new[hit.number]
-        texts = statements_in_passage(other, hit.passage, now=now)
+        texts = search.statements_in(other, hit.passage, now=now)
         cosine = hit.cosine if len(texts) == 1 and written.is_alone else None
         # Texts that the model finds near may share no word, as in a language written without spaces.
         is_near = (cosine is not None and cosine >= _NEAR) or (
@@ -164,7 +178,7 @@ def nearest_statements(
         other = search.memories.get(hit.passage.memory_id)
         if hit.number != number or other is None or other.id in seen:
             continue
-        texts = statements_in_passage(other, hit.passage, now=now)
+        texts = search.statements_in(other, hit.passage, now=now)
         if texts:
             seen.add(other.id)
             yield other, texts[0], hit.cosine
@@ -202,7 +216,7 @@ def statements_in_passage(memory: Memory, passage: StoredPassage, *, now: dateti
 
 
 # One statement is compared with many, and each of those with several.
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 

@@ -5,10 +5,11 @@ A conflict stores keys of statements, never their words.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictSide, ConflictType, statement_key
 from scrubjay.model.labels import mark
 from scrubjay.model.memory import Memory, Observation, Source

@@ -1,13 +1,14 @@
 """Conflict detection: compare the new statements of a memory with stored ones."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import islice
 
 from scrubjay.detection.advice import RankedStatement, advise, is_one_statement
 from scrubjay.detection.boilerplate import Boilerplate, StatementPlace, find_boilerplate, is_formal
 from scrubjay.detection.candidates import (
+    READ_FROM,
     Candidate,
     CandidateSearch,
     NewStatement,
@@ -26,6 +27,7 @@ from scrubjay.detection.describe import (
     source_of,
 )
 from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.conflict import ConflictRecord, ConflictType, Strategy
 from scrubjay.model.memory import Memory, Method, State
@@ -38,6 +40,8 @@ from scrubjay.text.claims.pairs import (
     DatedStatement,
     PairJudgement,
     PairLabel,
+    PairShares,
+    are_statements,
     judge_pair,
     may_be_change_or_same,
 )
@@ -62,6 +66,11 @@ _MIN_OVERLAP = 2
 _AT_ONCE = 0.7
 # The gate never merges statements that differ; detection does not look at that, so it asks for more similarity.
 _SAME_MARGIN = 0.08
+# A model that reads two statements together is asked about so many at once, which costs as much as embedding five
+# texts. What a statement changes or repeats is hardly ever farther away.
+_MAX_READ = 3
+Shares = dict[tuple[int, str], PairShares]
+"""What a model says of a new statement, by its number, and a stored memory, by its id."""
 _SEVERITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UPDATE)
 
 
@@ -70,13 +79,15 @@ class Detection:
     """The conflicts of a memory, the most severe first, and the statements that they are about.
 
     `changes` are the ids of those where the memory itself says that something has changed. `boilerplate` are
-    statements, of this and of other memories, that so many notes have that two of them make no conflict.
+    statements, of this and of other memories, that so many notes have that two of them make no conflict. `readings` are
+    what a model says that has read the memory together with others, by their ids.
     """
 
     conflicts: tuple[ConflictRecord, ...] = ()
     boilerplate: frozenset[StatementPlace] = frozenset()
     changes: frozenset[str] = frozenset()
     statements: StatementTable = field(default_factory=dict[tuple[str, str], MemoryStatement])
+    readings: Mapping[str, PairShares] = field(default_factory=dict[str, PairShares])
 
 
 async def detect(
@@ -91,8 +102,40 @@ async def detect(
     if not new:
         return Detection()
     search = await search_candidates(new, written=written, source=source, now=now)
+    shares = await _ask(new, search, memory=memory, source=source, now=now)
     size += sum([other.characters for other in search.memories.values()])
-    return await offload(size, _compare, new, search, written=written, before=before, origin=origin)
+    detected = await offload(size, _compare, new, search, shares, written=written, before=before, origin=origin)
+    return replace(detected, readings={memory_id: reading for (_, memory_id), reading in reversed(shares.items())})
+
+
+async def _ask(
+    new: Sequence[NewStatement], search: CandidateSearch, *, memory: Memory, source: NeighbourSource, now: datetime
+) -> Shares:
+    """Ask the model about the nearest statements, all at once; by the number of a new one and the other's memory."""
+    near: list[tuple[float, tuple[int, str], DatedStatement, DatedStatement]] = []
+    reads_pairs = source.has_pair_model and memory.source.method is not Method.IMPORT
+    for number, statement in enumerate(new if reads_pairs else ()):
+        if statement.statement.observation is None and number > 0:
+            continue  # A short text is judged as a whole, together with its first statement.
+        text = _whole_text(memory, statement.statement)
+        for other, against, cosine in nearest_statements(search, number, now=now):
+            earlier = _whole_text(other, against)
+            is_near = cosine is not None and cosine >= READ_FROM
+            if cosine is not None and is_near and are_statements(text, earlier) and _share_place(memory, other):
+                pair = _dated(other, earlier), _dated(memory, text)
+                near.append((-cosine, (number, other.id), *pair))
+    nearest = sorted(near, key=lambda each: each[:2])[:_MAX_READ]
+    judged = await source.judge([(older, newer) for _, _, older, newer in nearest])
+    return {key: shares for (_, key, _, _), shares in zip(nearest, judged, strict=False)}
+
+
+def _whole_text(memory: Memory, statement: MemoryStatement) -> str:
+    is_part = statement.observation is not None or len(memory.content) > MAX_TEXT
+    return statement.text if is_part else memory.content
+
+
+def _dated(memory: Memory, text: str) -> DatedStatement:
+    return DatedStatement(text=text, date=memory.date, subject=memory.entity, project=memory.project)
 
 
 def count_exceeds(
@@ -109,8 +152,8 @@ def _first_new_statements(
 
 
 def _compare(
-    new: Sequence[NewStatement], search: CandidateSearch, *, written: EmbeddedMemory, before: Memory | None,
-    origin: Origin,
+    new: Sequence[NewStatement], search: CandidateSearch, shares: Shares, *, written: EmbeddedMemory,
+    before: Memory | None, origin: Origin,
 ) -> Detection:  # fmt: skip
     """Compare the new statements with the candidates."""
     of_content = [statement.statement.text for statement in new if statement.statement.observation is None]
@@ -118,8 +161,9 @@ def _compare(
     candidates = select_candidates(search, new, now=origin.at)
     same = written.profile.same + _SAME_MARGIN if written.profile else 1.0
     comparison = _Comparison(
-        memory=written.memory, same=same, origin=origin, profile=written.profile, boilerplate=boilerplate
-    )
+        memory=written.memory, same=same, origin=origin, profile=written.profile, boilerplate=boilerplate,
+        shares=shares,
+    )  # fmt: skip
     conflicts = list(comparison.with_lists(search.memories.values(), same_entity=frozenset(search.same_entity)))
     twins = {conflict.other for conflict in conflicts}
     for number, statement in enumerate(new):
@@ -184,6 +228,7 @@ class _Comparison:
     origin: Origin
     profile: Profile | None = None
     boilerplate: Boilerplate = field(default_factory=Boilerplate)
+    shares: Shares = field(default_factory=dict[tuple[int, str], PairShares])
 
     def with_lists(self, others: Iterable[Memory], *, same_entity: frozenset[str]) -> Iterator[ConflictRecord]:
         """Return a conflict for each memory whose observations are much the same."""
@@ -251,7 +296,10 @@ class _Comparison:
                 conflict = by_rules.get(other.id)
                 if other.id in filed or (conflict is not None and conflict.type is not ConflictType.CONTRADICTION):
                     continue
-                judgement = self._judge(text, other, earlier_text, cosine=cosine, is_nearest=is_nearest)
+                judgement = self._judge(
+                    text, other, earlier_text, cosine=cosine, is_nearest=is_nearest,
+                    shares=self.shares.get((number, other.id)),
+                )  # fmt: skip
                 if (
                     judgement is None
                     or (finding := _finding(judgement)) is None
@@ -265,21 +313,18 @@ class _Comparison:
                 yield conflict or self._conflict(finding, other, statement=ours, against=theirs), is_change
 
     def _judge(
-        self, text: str, other: Memory, earlier: str, *, cosine: float | None, is_nearest: bool
-    ) -> PairJudgement | None:
+        self, text: str, other: Memory, earlier: str, *, cosine: float | None, is_nearest: bool,
+        shares: PairShares | None,
+    ) -> PairJudgement | None:  # fmt: skip
         """Return what a new statement is to another one; None if it cannot be filed."""
         profile = self.profile
         closeness = Closeness(
             cosine=cosine, same=profile.same if profile else 1.0,
             related=profile.related if profile else 0.0, is_nearest=is_nearest,
         )  # fmt: skip
-        if not may_be_change_or_same(earlier, text, closeness=closeness):
+        if shares is None and not may_be_change_or_same(earlier, text, closeness=closeness):
             return None
-        return judge_pair(
-            DatedStatement(text=earlier, date=other.date, subject=other.entity, project=other.project),
-            DatedStatement(text=text, date=self.memory.date, subject=self.memory.entity, project=self.memory.project),
-            closeness=closeness,
-        )
+        return judge_pair(_dated(other, earlier), _dated(self.memory, text), closeness=closeness, shares=shares)
 
     def _is_boilerplate(self, memory: Memory, statement: MemoryStatement) -> bool:
         return statement.observation is None and self.boilerplate.includes(memory, statement.text)
@@ -398,7 +443,9 @@ def _one_of_group(conflicts: Iterable[ConflictRecord], others: Mapping[str, Memo
 
 def _finding(judgement: PairJudgement) -> Finding | None:
     """Return a judgement as a finding that can be filed; None where both may hold."""
-    if judgement.label is PairLabel.CHANGES:
+    # A contradiction that the rules have found is filed by them.
+    is_new = judgement.label is PairLabel.CONTRADICTS and judgement.finding is None
+    if judgement.label is PairLabel.CHANGES or is_new:
         kind, suggested = ConflictType.CONTRADICTION, Strategy.SUPERSEDE
     elif judgement.label is PairLabel.SAME:
         kind, suggested = ConflictType.DUPLICATE, Strategy.MERGE

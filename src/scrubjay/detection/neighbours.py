@@ -1,24 +1,31 @@
 """The stored memories near a text that is being written: by meaning, and by session."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import closing
+from dataclasses import field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
+from scrubjay.lazy import dataclass
+from scrubjay.model.conflict import DatedStatement, PairShares
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.timestamps import to_micros
-from scrubjay.ports import PassageSearcher, Profile, RecordStore
+from scrubjay.ports import PairReader, PassageSearcher, Profile, RecordStore
 from scrubjay.text.passages import text_of
 
-__all__ = ["MAX_COMPARED", "EmbeddedMemory", "NearbyMemory", "NeighbourSource", "ReadCache", "find_neighbours"]
+__all__ = [
+    "MAX_COMPARED", "EmbeddedMemory", "NearbyMemory", "NeighbourSource", "ReadCache", "ask_reader", "find_neighbours",
+]  # fmt: skip
 
+T = TypeVar("T")
+U = TypeVar("U")
 # A longer text is a document: it is not compared as a whole.
 MAX_COMPARED = 12
 _NEAREST = 8
@@ -55,6 +62,15 @@ class NeighbourSource(Protocol):
         """Return the passages known to state the same relation of the same subject, however common their words."""
         ...
 
+    @property
+    def has_pair_model(self) -> bool:
+        """Whether `judge` has a model to ask."""
+        ...
+
+    async def judge(self, pairs: Sequence[tuple[DatedStatement, DatedStatement]]) -> list[PairShares]:
+        """Return what a model says of two statements each, the later one second; nothing if it cannot."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCache:
@@ -65,11 +81,19 @@ class ReadCache:
 
     store: RecordStore
     index: PassageSearcher
+    pairs: PairReader | None = None
     _searches: dict[tuple[str, bytes, int], asyncio.Future[_Scored]] = field(
         default_factory=dict[tuple[str, bytes, int], "asyncio.Future[_Scored]"], init=False
     )
     _memories: dict[str, Memory | None] = field(default_factory=dict[str, Memory | None], init=False)
     _passages: dict[int, StoredPassage | None] = field(default_factory=dict[int, StoredPassage | None], init=False)
+
+    async def both(self, first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) -> tuple[T, U]:
+        """Return the results of two reads; with a remote store they run at once, since each is a round trip."""
+        if not self.store.is_local:
+            return await asyncio.gather(first, second)
+        with closing(second):
+            return await first, await second
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> _Scored:
         """Return (passage number, cosine), best first; search the whole space once for each vector."""
@@ -119,6 +143,29 @@ class ReadCache:
         del statement, memory
         return ()
 
+    @property
+    def has_pair_model(self) -> bool:
+        """Whether `judge` has a model to ask."""
+        return self.pairs is not None
+
+    async def judge(self, pairs: Sequence[tuple[DatedStatement, DatedStatement]]) -> list[PairShares]:
+        """Return what a model says of two statements each, the later one second; nothing if it cannot."""
+        return await ask_reader(self.pairs, pairs) or []
+
+
+async def ask_reader(
+    reader: PairReader | None, pairs: Sequence[tuple[DatedStatement, DatedStatement]]
+) -> list[PairShares] | None:
+    """Return what a model says of two statements each; None if it cannot."""
+    if reader is None or not pairs:
+        return []
+    try:
+        with telemetry.stage("write.pairs"):
+            return await reader.judge(pairs)
+    except EmbeddingUnavailable:
+        telemetry.count("pair_model", event="unavailable")
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedMemory:
@@ -165,9 +212,8 @@ async def find_neighbours(
     own = await _own_vectors(written, cache=cache)
     search = _search(own, space=space, cache=cache, since=since, is_relevant=is_relevant)
     if session:
-        # Both at once: with a remote store each is a round trip.
         of_session = cache.list_ids(space, Filter(session=session), limit=_MAX_SESSION_MEMORIES)
-        (numbers, problem), session_ids = await asyncio.gather(search, of_session)
+        (numbers, problem), session_ids = await cache.both(search, of_session)
     else:
         (numbers, problem), session_ids = await search, list[str]()
     stored = await cache.stored_passages(space, numbers) if numbers else []
@@ -183,9 +229,7 @@ async def find_neighbours(
         more = [number for number in candidates[:_MAX_PASSAGES] if number not in read]
         stored += await cache.stored_passages(space, more) if more else []
     hashes = [passage.hash for passage in stored] if own else []
-    vectors, memories = await asyncio.gather(
-        cache.store.vectors(space, written.model, hashes), cache.get(space, ids)
-    )  # fmt: skip
+    vectors, memories = await cache.both(cache.store.vectors(space, written.model, hashes), cache.get(space, ids))
     return [
         _compare(
             memories[memory_id],
@@ -223,6 +267,8 @@ async def _search(
             if len(hits) == _NEAREST and is_relevant(hits[-1][1]):
                 # There are more relevant passages, and some of these may be too old.
                 hits = await cache.search(space, own[0], Filter(since=since), limit=_NEAREST)
+            # The conflict check needs all of them, so that they are read together.
+            await cache.stored_passages(space, [number for number, _ in hits])
     except (EmbeddingUnavailable, IndexUnavailable) as error:
         return [], f"similar memories could not be searched for: {error.message}"
     return [number for number, cosine in hits if is_relevant(cosine)], ""

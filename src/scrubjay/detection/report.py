@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Self
 
@@ -14,6 +14,7 @@ from scrubjay.detection.detect import count_exceeds, detect
 from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.detection.statement import find_statement, supersede_statement
 from scrubjay.errors import WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
@@ -22,6 +23,7 @@ from scrubjay.model.conflict import (
     ConflictRecord,
     ConflictStatus,
     ConflictType,
+    PairShares,
     Strategy,
     parse_conflict,
 )
@@ -52,7 +54,7 @@ class ConflictReport:
 
     `superseded` are the memories whose statement the write replaces at once, as they are from then on; the conflicts
     with them are settled already. `boilerplate` are earlier conflicts that the write settles, since it shows that their
-    statements are a template's.
+    statements are a template's. `readings` are what a model says of the write and others, by their ids.
     """
 
     conflicts: tuple[ConflictRecord, ...] = ()
@@ -60,6 +62,7 @@ class ConflictReport:
     jobs: tuple[Job, ...] = ()
     superseded: tuple[Memory, ...] = ()
     boilerplate: tuple[ConflictRecord, ...] = ()
+    readings: Mapping[str, PairShares] = field(default_factory=dict[str, PairShares])
 
     def documents(self, *, at: datetime) -> tuple[Document, ...]:
         """Return the documents that belong into the commit."""
@@ -140,6 +143,7 @@ async def find_conflicts(
         jobs=(later_check(memory, origin),) if has_more else (),
         superseded=superseded,
         boilerplate=boilerplate,
+        readings=detected.readings,
     )
 
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 
 from scrubjay.detection.advice import is_one_statement
 from scrubjay.detection.describe import date_of, source_of
 from scrubjay.errors import WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import OWN_FIELDS
 from scrubjay.model.conflict import ConflictRecord, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust

@@ -6,11 +6,11 @@ import itertools
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile

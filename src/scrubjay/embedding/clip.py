@@ -11,7 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +24,7 @@ from scrubjay.embedding.profiles import builtin_profile
 from scrubjay.embedding.threaded import ThreadedMediaEncoder
 from scrubjay.embedding.vectors import unit_vectors
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile

@@ -7,24 +7,26 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.embedding.vectors import PROBE, unit_vectors
+from scrubjay.embedding.cpu import describe_int8
+from scrubjay.embedding.vectors import PROBE, blend_unread, unit_vectors
 from scrubjay.embedding.wordpiece import WordPiece
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-# Measured with MiniLM: a run costs 2 ms, and 0.2 ms per token. Short texts share the fixed part; more than 512 tokens
-# gain nothing, and a question that arrives meanwhile would wait longer.
+# Measured with a model in fp32: a run costs 2 ms, and 0.2 ms per token. Short texts share the fixed part; more than 512
+# tokens gain nothing, and a question that arrives meanwhile would wait longer.
 _MAX_RUN_TEXTS = 16
 _MAX_RUN_TOKENS = 512
 _MAX_PADDING = 8
@@ -39,7 +41,8 @@ class ModelBundle:
     """The parts of a model: profile, file of weights with its digest, tokenizer.
 
     A dimension of 0 is replaced by the model's own; without a digest, any weights are accepted. `hint` is the hint of
-    errors.
+    errors. `alone`: the model has int8 arithmetic, and each text is a run of its own: the numbers of a run are rounded
+    with one scale, so that a vector would depend on the other texts.
     """
 
     profile: Profile
@@ -47,6 +50,7 @@ class ModelBundle:
     tokenizer: Callable[[], WordPiece]
     sha256: str = ""
     hint: str = _REINSTALL
+    alone: bool = False
 
 
 class OnnxModel:
@@ -64,6 +68,8 @@ class OnnxModel:
         if not self._profile.dimension:
             (probe,) = self.encode([PROBE])
             self._profile = replace(self._profile, dimension=len(probe))
+        if self._bundle.alone:
+            self._profile = replace(self._profile, arithmetic=describe_int8())
         return self._profile
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
@@ -71,12 +77,12 @@ class OnnxModel:
         profile = self._profile
         token_ids = [tokenizer.encode(text) for text in texts]
         vectors: dict[int, Vector] = {}
-        for run in _split_into_runs(token_ids):
-            with _translate_errors(self._bundle.hint):
+        for run in _split_into_runs(token_ids, most=1 if self._bundle.alone else _MAX_RUN_TEXTS):
+            with translate_errors(self._bundle.hint):
                 rows = session.encode([token_ids[position] for position in run], pooling=profile.pooling)
             normalized = unit_vectors(rows, count=len(run), dimension=profile.dimension or None, model=profile.model)
             vectors.update(zip(run, normalized, strict=True))
-        return [vectors[position] for position in range(len(texts))]
+        return [blend_unread(vectors[position], tokenizer.unread(text)) for position, text in enumerate(texts)]
 
     def unload(self) -> None:
         with self._lock:
@@ -91,20 +97,20 @@ class OnnxModel:
                     raise EmbeddingUnavailable(
                         "the model file is not the expected one: its SHA-256 differs", hint=bundle.hint
                     )
-                with _translate_errors(bundle.hint):
-                    session = _Session(_open_session(file, threads=self._threads), hint=bundle.hint)
+                with translate_errors(bundle.hint):
+                    session = _Session(open_session(file, threads=self._threads), hint=bundle.hint)
                 self._loaded = bundle.tokenizer(), session
-                _return_free_memory()
+                return_free_memory()
             return self._loaded
 
 
-def _split_into_runs(token_ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+def _split_into_runs(token_ids: Sequence[Sequence[int]], *, most: int = _MAX_RUN_TEXTS) -> Iterator[list[int]]:
     """Yield the positions of texts to run together: of similar length, and not too many."""
     run: list[int] = []
     longest = 0
     for position in sorted(range(len(token_ids)), key=lambda position: -len(token_ids[position])):
         length = len(token_ids[position])
-        is_full = len(run) == _MAX_RUN_TEXTS or longest * (len(run) + 1) > _MAX_RUN_TOKENS
+        is_full = len(run) == most or longest * (len(run) + 1) > _MAX_RUN_TOKENS
         if run and (is_full or longest - length > max(_MAX_PADDING, longest // 8)):
             yield run
             run = []
@@ -152,7 +158,7 @@ def file_digest(file: Path, *, hint: str) -> str:
         raise EmbeddingUnavailable(f"the model file cannot be read: {error.strerror}", hint=hint) from error
 
 
-def _open_session(file: Path, *, threads: int) -> "InferenceSession":
+def open_session(file: Path, *, threads: int) -> "InferenceSession":
     import onnxruntime  # noqa: PLC0415 - costs 20 MB and 50 ms, needed only for embedding
 
     onnxruntime.disable_telemetry_events()
@@ -169,7 +175,7 @@ def _open_session(file: Path, *, threads: int) -> "InferenceSession":
 
 
 @contextmanager
-def _translate_errors(hint: str) -> Generator[None]:
+def translate_errors(hint: str) -> Generator[None]:
     try:
         yield
     except ImportError as error:
@@ -193,7 +199,7 @@ def _native_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _return_free_memory() -> None:
+def return_free_memory() -> None:
     """Trim the heap: loading leaves 60 MB of garbage on glibc's heap, which glibc keeps by default."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -15,7 +15,10 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 from scrubjay.ports import Profile
 
-BUNDLED = "all-MiniLM-L6-v2-int8"
+BUNDLED = "scrubjay-en-1"
+STATIC = "scrubjay-static-en-1"
+# The bundled model until version 0.1.
+MINILM = "all-MiniLM-L6-v2-int8"
 POOLINGS = ("mean", "cls")
 FIGURES = ("weight", "same", "related")
 # No model needs more: beyond this, words would not count at all.
@@ -42,8 +45,14 @@ _CLIP = replace(_UNKNOWN, weight=12.0, same=0.97, related=0.85)
 # Requests to Voyage mark questions, and the service adds its own prefix.
 _VOYAGE = replace(_UNKNOWN, weight=8.0, same=0.87, related=0.5)
 
+# Half of the cosines of a question with statements that do not answer it are below `related`.
+_ENCODER = replace(_UNKNOWN, weight=8.0, same=0.84, related=0.15, measured=FIGURES)
+_STATIC = replace(_UNKNOWN, weight=8.0, same=0.85, related=0.1, measured=FIGURES)
+
 _FAMILIES: tuple[tuple[Profile, dict[str, int]], ...] = (
-    (replace(_SPREAD, measured=("weight", "same")), {"all-MiniLM-L6-v2": 384, BUNDLED: 384}),
+    (_ENCODER, {BUNDLED: 384}),
+    (_STATIC, {STATIC: 256}),
+    (replace(_SPREAD, measured=("weight", "same")), {"all-MiniLM-L6-v2": 384, MINILM: 384}),
     (_SPREAD, {"all-MiniLM-L12-v2": 384, "all-mpnet-base-v2": 768}),
     (_BGE, {"bge-small-en-v1.5": 384, "bge-base-en-v1.5": 768, "bge-large-en-v1.5": 1024}),
     (_BGE_M3, {"bge-m3": 1024}),

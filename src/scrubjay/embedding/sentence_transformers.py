@@ -3,7 +3,7 @@
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from scrubjay.embedding.profiles import builtin_profile, model_id
 from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.embedding.vectors import PROBE, unit_vectors
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 

@@ -7,7 +7,7 @@ import ipaddress
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeGuard
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scrubjay.embedding.batching import BatchRefused
 from scrubjay.embedding.profiles import builtin_profile, model_id
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.ports import Profile
 
 if TYPE_CHECKING:

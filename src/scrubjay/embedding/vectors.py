@@ -1,4 +1,7 @@
-"""The check of every model's output: finite numbers, the right dimension, unit length."""
+"""The check of every model's output: finite numbers, the right dimension, unit length; and words it cannot read."""
+
+import hashlib
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +34,25 @@ def unit_vectors(rows: ArrayLike, *, count: int, dimension: int | None, model: s
     if not (np.isfinite(norms).all() and (norms > _MIN_NORM).all()):
         raise EmbeddingUnavailable(f"{model} returned a vector without a direction", model=model)
     return [_freeze(row) for row in (matrix / norms).astype(np.float32)]
+
+
+def blend_unread(vector: Vector, unread: Mapping[str, float]) -> Vector:
+    """Return a unit vector with a direction of its own for each word that the model cannot read, by their shares.
+
+    To the model these words are all the same, so that texts of them would seem to say the same.
+    """
+    if not unread:
+        return vector
+    own = np.sum([share * _direction_of(word, dimension=len(vector)) for word, share in unread.items()], axis=0)
+    share = sum(unread.values())
+    blended = (1 - share) * vector + share * own / np.linalg.norm(own)
+    return _freeze((blended / np.linalg.norm(blended)).astype(np.float32))
+
+
+def _direction_of(word: str, *, dimension: int) -> NDArray[np.float64]:
+    """Return a pseudorandom unit vector, the same at any time: it is stored."""
+    numbers = np.frombuffer(hashlib.shake_256(word.encode()).digest(dimension), dtype=np.uint8) - 127.5
+    return numbers / np.linalg.norm(numbers)
 
 
 def _matrix(rows: ArrayLike, *, model: str) -> NDArray[np.float64]:

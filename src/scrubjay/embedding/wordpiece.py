@@ -1,14 +1,15 @@
 """The tokenizer of BERT models, implemented here so that the core needs no tokenizer package."""
 
 import hashlib
-import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
 from itertools import islice
 
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.lazy import regex
 
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
@@ -18,6 +19,8 @@ _MAX_WORD = 100
 # Longer runs are rare and would fill the cache with text that does not recur.
 _MAX_CACHED_RUN = 48
 _CACHE_SIZE = 16_384
+# A sign counts as so many letters beside words: enough where it stands alone.
+_SIGN = 0.1
 
 # The characters that separate words. Other control characters, such as form feed and vertical tab, are dropped and
 # separate nothing.
@@ -26,8 +29,8 @@ _IDEOGRAPHS = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
     "\U0002f800-\U0002fa1f"
 )
-_RUN = re.compile(f"[{_IDEOGRAPHS}]|[^{_SPACES}{_IDEOGRAPHS}]+")
-_ASCII_WORD = re.compile(r"[0-9a-z]+|[!-/:-@\[-`{-~]")
+_RUN = regex(f"[{_IDEOGRAPHS}]|[^{_SPACES}{_IDEOGRAPHS}]+")
+_ASCII_WORD = regex(r"[0-9a-z]+|[!-/:-@\[-`{-~]")
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _DROPPED_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs"})
 
@@ -46,6 +49,27 @@ class WordPiece:
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text; the part after the cut is not processed."""
         return [self._first, *islice(self._ids(text), self._max_tokens - 2), self._last]
+
+    def unread(self, text: str) -> dict[str, float]:
+        """Return the words and signs that the vocabulary lacks, such as Thai ones, with their shares of the letters.
+
+        A word in Latin letters is read; if it is too long for the vocabulary, such as a key, its context matters more.
+        """
+        if text.isascii() or self._unknown not in self._ids(text):
+            return {}
+        weights: defaultdict[str, float] = defaultdict(float)
+        read = 0
+        for match in _RUN.finditer(text, 0, _MAX_TEXT):
+            # With their marks, which tell Thai words apart.
+            for word in _split_at_punctuation(unicodedata.normalize("NFC", _clean(match[0]))):
+                folded = _fold(word)
+                letters = sum(map(str.isalnum, folded))
+                if folded.isascii() or self._pieces(folded) != [self._unknown]:
+                    read += letters
+                else:
+                    weights[word] += letters or _SIGN
+        total = read + sum(weights.values())
+        return {word: weight / total for word, weight in weights.items()}
 
     def _ids(self, text: str) -> Iterator[int]:
         for match in _RUN.finditer(text, 0, _MAX_TEXT):
@@ -110,9 +134,12 @@ def _words(run: str) -> Iterator[str]:
         yield from _split_at_punctuation(_fold(run))
 
 
+def _clean(run: str) -> str:
+    return "".join(c for c in run if c != "\ufffd" and unicodedata.category(c) not in _DROPPED_CATEGORIES)
+
+
 def _fold(run: str) -> str:
-    clean = "".join(c for c in run if c != "\ufffd" and unicodedata.category(c) not in _DROPPED_CATEGORIES)
-    bare = "".join(c for c in unicodedata.normalize("NFD", clean) if unicodedata.category(c) != "Mn")
+    bare = "".join(c for c in unicodedata.normalize("NFD", _clean(run)) if unicodedata.category(c) != "Mn")
     # Lower-casing a whole word would turn a final sigma into another letter, which the model was not trained with.
     return bare.replace("\u03a3", "\u03c3").lower()
 

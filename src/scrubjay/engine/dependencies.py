@@ -2,14 +2,18 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from scrubjay.engine.model_switch import ModelInUse, ModelSwitch
+from scrubjay.health.daily import DailyLog
+from scrubjay.health.report import HealthReporter, HealthSources
 from scrubjay.indexing.unapplied import TransactionIndex
 from scrubjay.jobs.queue import Queue
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access, Caller
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_own_look
@@ -19,6 +23,7 @@ from scrubjay.model.job import Job
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.requests import SpacesRequest
 from scrubjay.model.rules import Rules
 from scrubjay.ports import (
     ChangeLog,
@@ -28,6 +33,7 @@ from scrubjay.ports import (
     Llm,
     MediaSource,
     MemoryReader,
+    PairReader,
     RecordStore,
     Reranker,
 )
@@ -38,7 +44,7 @@ from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.recalling.usage import UsageLog
 from scrubjay.text.screening.secrets import require_no_secret
 from scrubjay.writing import rules as rules_of_spaces
-from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
+from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome, ignore
 from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.screen import redact_label
 
@@ -67,6 +73,17 @@ class StoreOwner:
         self._spaces.update(names)
         if who.space not in names:
             require_own_look(who.space, names, field="space")
+
+    async def spaces(self, request: SpacesRequest, *, who: Caller) -> tuple[str, ...]:  # noqa: ARG002 - as every verb
+        """Return the names of the spaces in order; that of one, or those similar to it if it does not exist."""
+        name = request.name
+        # Most questions are about a space that exists, and a store may have very many.
+        if name and await self._store.last_place(name):
+            return (name,)
+        names = await self._store.spaces()
+        if not name or name in names:
+            return (name,) if name else tuple(names)
+        return tuple(get_close_matches(name, names))
 
     @property
     def reader(self) -> MemoryReader:
@@ -151,6 +168,10 @@ class Curator(Protocol):
         """Note that a run was taken back, if it is one of curation."""
         ...
 
+    async def has_run(self, run: str, *, space: str) -> bool:
+        """Return whether a run is one of curation."""
+        ...
+
     async def forget(self, ids: AbstractSet[str], *, space: str, run: str) -> None:
         """Keep no labels of purged memories in plans and reports."""
         ...
@@ -201,6 +222,9 @@ class EngineBase(StoreOwner):
     ranking: Ranking = field(default_factory=Ranking)
     reranker: Reranker | None = None
     rerank_top: int = 30
+    # The model that reads two texts together, for writes and for recall: the same one, where both use it.
+    pairs: PairReader | None = None
+    recall_pairs: PairReader | None = None
     text_caches: TextCaches = field(default_factory=TextCaches)
     answers: AnswerCache = field(default_factory=AnswerCache)
     default_rules: Rules = field(default_factory=Rules)
@@ -212,6 +236,8 @@ class EngineBase(StoreOwner):
     media_source: MediaSource | None = None
     # Replaces the embedder and the index by those of another model; None if they stay the same.
     models: ModelSwitch | None = None
+    # Counts what is written; None counts nothing.
+    reporter: HealthReporter | None = None
     # Whether a worker runs queued jobs, here or on a server that shares the store.
     has_worker: bool = False
     # Searches for plain files beside an encrypted store; None for a store without a key.
@@ -236,12 +262,32 @@ class EngineBase(StoreOwner):
         return self.access_log.usage or UsageLog(self._store, clock=self.clock, counts=False)
 
     @property
+    def _health(self) -> HealthReporter:
+        return self.reporter or HealthReporter(DailyLog(self._store))
+
+    async def ready(self) -> None:
+        """Check with one query that the store works; raises its error."""
+        await self._store.last_place("")
+
+    async def index_problem(self) -> str:
+        """Return the problem of the vector index, or an empty text."""
+        return str((await self.index.describe()).get("problem", ""))
+
+    @property
+    def _health_sources(self) -> HealthSources:
+        return HealthSources(
+            store=self._store, embedder=self.embedder, clock=self.clock, data=self.data, lag=self.index.lag,
+            llm=self.llm,
+        )  # fmt: skip
+
+    @property
     def _write_context(self) -> WriteContext:
         model = self.model
         return WriteContext(
             store=self._store, embedder=model.embedder, limits=self.limits, index=model.index,
             open_index=partial(_open_index, model), rules=self.default_rules, in_flight=self.in_flight,
-            has_llm=self.llm is not None, defers=self.has_worker,
+            pairs=self.pairs, has_llm=self.llm is not None, defers=self.has_worker,
+            note=self.reporter.daily.note if self.reporter else ignore,
         )  # fmt: skip
 
     @property
@@ -269,6 +315,7 @@ class EngineBase(StoreOwner):
         return recalling.RecallContext(
             store=self._store, embedder=model.embedder, index=model.index, limits=self.limits, ranking=self.ranking,
             text_caches=self.text_caches, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
+            reader=self.recall_pairs,
         )  # fmt: skip
 
     async def _rules(self, space: str) -> Rules:

@@ -5,24 +5,23 @@ import os
 import random
 import shutil
 import stat
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 
 from scrubjay.engine.dependencies import NO_WALL, PlainFile, Programs
 from scrubjay.engine.scrub import known_damage, scrub
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
+from scrubjay.health.levels import FLOW, curation_runs, tier_flow
 from scrubjay.lookup.references import TolerantReader
-from scrubjay.model.curation import ARROW, RUNS, SCHEDULE, SCHEDULE_KEY, CurationRun, RunState
+from scrubjay.model.curation import SCHEDULE, SCHEDULE_KEY, CurationRun
 from scrubjay.model.memory import State, Tier
 from scrubjay.model.query import Filter, facet
 from scrubjay.model.results import Check, DoctorReport, Status
 from scrubjay.model.skill import KIND, Skill, SkillRuns
 from scrubjay.model.skill import RUNS as SKILL_RUNS
 from scrubjay.model.timestamps import to_iso
-from scrubjay.ports import Clock, DamagedBody, Embedder, RecordStore, StoreStatistics
+from scrubjay.ports import Clock, DamagedBody, Embedder, PairReader, RecordStore, StoreStatistics
 from scrubjay.ports.models import ENGLISH_MODEL
 from scrubjay.text.tokens import LANGUAGE_TERMS
 from scrubjay.version import VERSION
@@ -30,14 +29,13 @@ from scrubjay.version import VERSION
 _LOW_DISK_SPACE = 100 * 1024 * 1024
 _MAX_MISSING = 1000
 _MAX_LISTED = 5
-# The flow between tiers is that of so many days, in at most so many runs.
-_FLOW = timedelta(days=30)
 _RUNS = 40
 _PAGE_SIZE = 200
 # From this share of passages on a space counts as one of other languages.
 _FOREIGN_SHARE = 0.2
 _RESTORE = "Follow its advice, if it gives any; else restore a backup: `scrubjay backup restore FILE`"
 _REVERT = "`scrubjay revert ID --to VERSION` goes back to a sound version; a backup may have the damaged one"
+_WHO_EMBEDS = "a running daemon makes them, or `scrubjay doctor --repair`"
 # So many bodies are read each time: about a tenth of a second.
 _SAMPLE = 1_000
 Description = dict[str, str | int | bool]
@@ -45,7 +43,10 @@ Description = dict[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The parts of a memory that are examined; `plain_files` searches beside an encrypted store."""
+    """The parts of a memory that are examined; `plain_files` searches beside an encrypted store.
+
+    `stands_in_for` names the model of the settings while its vectors are made and another one is in use.
+    """
 
     store: RecordStore
     embedder: Embedder
@@ -54,14 +55,20 @@ class Subject:
     clock: Clock
     plain_files: Callable[[], Sequence[PlainFile]] | None = None
     programs: Programs | None = None
+    pairs: PairReader | None = None
+    reader: PairReader | None = None
+    stands_in_for: str = ""
 
 
 async def status(subject: Subject, *, space: str) -> Status:
     """Return health and sizes."""
     statistics = await subject.store.statistics(space)
     tiers = dict(await subject.store.facet_values(space, "tier", state=State.LIVE, limit=len(Tier)))
-    runs = await _curation_runs(subject.store, space=space)
-    embedding, degraded = await _embedding(subject.embedder)
+    runs = await curation_runs(space, store=subject.store)
+    embedding, degraded = await _embedding(subject, statistics, space=space)
+    embedding["pair_model"], problem = await _pair_model(subject.pairs, "statements are compared by rules alone")
+    embedding["reader"], unread = await _pair_model(subject.reader, "recall ranks without the reader")
+    degraded += [*problem, *unread]
     if problem := subject.index.get("problem"):
         degraded.append(str(problem))
     if damaged := await known_damage(space, store=subject.store):
@@ -93,26 +100,11 @@ async def status(subject: Subject, *, space: str) -> Status:
             "flagged_bodies": statistics.flagged_bodies,
         },
         tiers={tier.value: tiers[tier.value] for tier in Tier if tier.value in tiers},
-        tier_flow=_tier_flow(runs, since=subject.clock.now() - _FLOW),
+        tier_flow=tier_flow(runs, since=subject.clock.now() - FLOW),
         curation=await _curation(runs, subject.store, space=space),
         skills=await _skills(subject.store, space=space),
         degraded=tuple(degraded),
     )
-
-
-async def _curation_runs(store: RecordStore, *, space: str) -> list[CurationRun]:
-    return [CurationRun.from_document(document) for document in await store.latest_documents(space, RUNS, limit=_RUNS)]
-
-
-def _tier_flow(runs: Sequence[CurationRun], *, since: datetime) -> dict[str, int]:
-    """Return how many memories went from each tier to another, without the runs that were taken back."""
-    flow: Counter[str] = Counter()
-    for run in runs:
-        if run.started_at >= since and run.state not in (RunState.UNDOING, RunState.UNDONE):
-            flow.update(
-                {step: count for steps in run.counts.values() for step, count in steps.items() if ARROW in step}
-            )
-    return dict(sorted(flow.items()))
 
 
 async def _curation(runs: Sequence[CurationRun], store: RecordStore, *, space: str) -> dict[str, str | int]:
@@ -173,12 +165,39 @@ async def lost_branches(store: RecordStore, *, space: str) -> list[str]:
     return lost
 
 
-async def _embedding(embedder: Embedder) -> tuple[Description, list[str]]:
+async def _pair_model(pairs: PairReader | None, otherwise: str) -> tuple[str, list[str]]:
+    """Return the name of the model that reads two texts together, and what happens because it cannot."""
+    if pairs is None:
+        return "off", []
     try:
-        profile = await embedder.profile()
+        return await pairs.name(), []
     except EmbeddingUnavailable as error:
-        return {"available": False, "why": error.message}, [f"lexical search only: {error.message}"]
-    return {"available": True, "model": profile.model, "dimension": profile.dimension}, []
+        return "unavailable", [f"{otherwise}: {error.message}"]
+
+
+async def _embedding(subject: Subject, statistics: StoreStatistics, *, space: str) -> tuple[Description, list[str]]:
+    try:
+        profile = await subject.embedder.profile()
+    except EmbeddingUnavailable as error:
+        problem = f"lexical search only: {error.message}"
+        if subject.stands_in_for:
+            problem += f"; until the vectors of {subject.stands_in_for} are made: {_WHO_EMBEDS}"
+        return {"available": False, "why": error.message}, [problem]
+    description: Description = {"available": True, "model": profile.model, "dimension": profile.dimension}
+    if profile.arithmetic:
+        description["arithmetic"] = profile.arithmetic
+    if subject.stands_in_for:
+        description["stands_in_for"] = subject.stands_in_for
+        until = f"{profile.model} is in use until the vectors of {subject.stands_in_for} are made"
+        return description, [f"{until}: {_WHO_EMBEDS}"]
+    # After a change of the model. By counters, which tell of most memories alone: `doctor` reads every passage.
+    if statistics.vectors.keys() - {profile.model}:
+        passages = (await subject.store.term_statistics(space, [], state=State.LIVE)).passages
+        if 2 * statistics.vectors.get(profile.model, 0) < passages:
+            return description, [
+                f"most memories have no vector of {profile.model} yet, and words find them: {_WHO_EMBEDS}"
+            ]
+    return description, []
 
 
 async def _foreign_languages(store: RecordStore, space: str) -> str:
@@ -292,7 +311,8 @@ async def _embedding_check(embedder: Embedder) -> Check:
     except EmbeddingUnavailable as error:
         return Check(name="embedding", ok=False, detail=error.message, fix=error.hint or "See SCRUBJAY_EMBEDDER")
     profile = await embedder.profile()
-    return Check(name="embedding", ok=True, detail=f"{profile.model} with {len(vector)} dimensions")
+    arithmetic = f", {profile.arithmetic}" if profile.arithmetic else ""
+    return Check(name="embedding", ok=True, detail=f"{profile.model} with {len(vector)} dimensions{arithmetic}")
 
 
 async def _vectors_check(store: RecordStore, embedder: Embedder) -> Check:

@@ -9,7 +9,6 @@ from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 from scrubjay.auth import tokens as auth_tokens
 from scrubjay.conflicts import listing as conflict_listing
@@ -18,7 +17,7 @@ from scrubjay.conflicts.duplicates import duplicates
 from scrubjay.conflicts.resolve import reopen, resolve_conflict
 from scrubjay.engine import diagnostics
 from scrubjay.engine.dependencies import EngineBase
-from scrubjay.errors import EmbeddingUnavailable, InvalidInput
+from scrubjay.errors import EmbeddingUnavailable, InvalidInput, NotFound
 from scrubjay.graph import network, records, search, status
 from scrubjay.graph.jsonl import FORMATS, is_graph, require_format
 from scrubjay.graph.knowledge import KnowledgeGraph
@@ -32,6 +31,7 @@ from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.decay import as_shown
 from scrubjay.model.draft import DraftBatch, as_draft, read_draft
 from scrubjay.model.fact import Extracted
+from scrubjay.model.health import HealthReport
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import CONFLICTS, Job, JobState
 from scrubjay.model.memory import Json, Memory, Method, Source, trust_of
@@ -86,10 +86,6 @@ from scrubjay.writing.deny import require_allowed_memory
 from scrubjay.writing.many import remember_many
 from scrubjay.writing.screen import redact_label, screen_history, screen_relation
 
-# The number of entities that `search_nodes` finds by meaning, in addition to those found by name.
-# It is the most that recall ranks at once: a thousand keep the event loop for 50 to 200 ms.
-_MAX_SEMANTIC_NODES = 1_000
-_NO_TOKEN_LIMIT = 1_000_000
 _MAX_CONTEXT_CONFLICTS = 12
 _EXTRACTION = "scrubjay.extraction.extract"
 
@@ -229,10 +225,10 @@ class Engine(EngineBase):
         ))  # fmt: skip
 
     async def commit(self, request: requests.CommitRequest, *, who: Caller) -> Written:
-        """Create a version with a message and unchanged content."""
+        """Create a version with a message and unchanged content, or label the current one."""
         return await self._apply(branches.commit(
             request.id, message=request.message, branch=request.branch, space=who.space, origin=self._origin(who),
-            context=self._write_context, key=request.idempotency_key,
+            context=self._write_context, key=request.idempotency_key, label=request.label,
         ))  # fmt: skip
 
     async def branch(self, request: requests.BranchRequest, *, who: Caller) -> Branches:
@@ -274,10 +270,16 @@ class Engine(EngineBase):
             if self.curator is not None:
                 await self.curator.mark_undone(run, space=who.space, is_complete=False)
 
-        result = await undo_run.undo(
-            run=redact_label(request.run), agent=origin.agent, space=who.space, origin=origin, store=self._store,
-            key=request.idempotency_key, begin=begin,
-        )  # fmt: skip
+        run = redact_label(request.run)
+        try:
+            result = await undo_run.undo(
+                run=run, agent=origin.agent, space=who.space, origin=origin, store=self._store,
+                key=request.idempotency_key, begin=begin,
+            )  # fmt: skip
+        except NotFound:
+            if self.curator is None or origin.is_agent or not await self.curator.has_run(run, space=who.space):
+                raise
+            raise NotFound(f"run {run!r} has changed nothing: there is nothing to take back", run=run) from None
         await reopen(result, space=who.space, store=self._store)
         if self.curator is not None:
             await self.curator.mark_undone(result.run, space=who.space)
@@ -436,7 +438,7 @@ class Engine(EngineBase):
 
         async def recall() -> Recalled:
             question = requests.RecallRequest(
-                query=request.query, limit=min(request.limit, _MAX_SEMANTIC_NODES), max_tokens=_NO_TOKEN_LIMIT,
+                query=request.query, limit=min(request.limit, search.MAX_RANKED),
                 detail="full",
             )  # fmt: skip
             return await recalling.recall(
@@ -447,7 +449,7 @@ class Engine(EngineBase):
             request.query, limit=request.limit, recall=recall, now=self.clock.now(), space=who.space,
             store=self._store, text_caches=self.text_caches,
         )  # fmt: skip
-        hits = [(who.space, str(node["id"])) for node in cast("list[dict[str, Json]]", nodes["results"])]
+        hits = search.found_in(nodes, space=who.space)
         self.access_log.note_question(request.query, hits, space=who.space, is_answered=bool(hits))
         return nodes
 
@@ -588,10 +590,13 @@ class Engine(EngineBase):
         """Embed texts without a vector; returns their number."""
         return await self.backfill(progress=progress)
 
-    async def backfill(self, *, progress: Progress | None = None) -> int:
-        """Embed texts of all spaces that have no vector, and tell the index; returns their number."""
-        count, model = 0, self.model
+    async def backfill(self, *, finish: bool = False, progress: Progress | None = None) -> int:
+        """Embed texts of all spaces that have no vector, and tell the index; returns the number of memories."""
+        count, finish = 0, finish or not self.has_worker
         with suppress(EmbeddingUnavailable):
+            if self.models and (count := await self.models.stand_in(finish=finish, progress=progress)):
+                return count
+            model = self.model
             count = await backfill(
                 store=self._store, embedder=model.embedder, clock=self.clock, media_source=model.media_source,
                 progress=progress,
@@ -615,13 +620,9 @@ class Engine(EngineBase):
             code=await self.programs.describe() if self.programs else {},
         )  # fmt: skip
 
-    async def ready(self) -> None:
-        """Check with one query that the store works; raises its error."""
-        await self._store.last_place("")
-
-    async def index_problem(self) -> str:
-        """Return the problem of the vector index, or an empty text."""
-        return str((await self.index.describe()).get("problem", ""))
+    async def health(self, request: requests.HealthRequest, *, who: Caller) -> HealthReport:
+        """Return the figures of a space or of all, who writes what, and the alerts."""
+        return await self._health.health(request, who=who, sources=self._health_sources)
 
     async def doctor(self, request: requests.DoctorRequest, *, who: Caller) -> DoctorReport:
         """Check everything, after repairing what can be repaired if `repair` is set."""
@@ -635,7 +636,7 @@ class Engine(EngineBase):
         if lost:
             selection = requests.Selection(ids=tuple(lost), reason="its memory is gone")
             await delete.forget(selection, space=who.space, origin=self._origin(who), store=self._store)
-        await self.backfill()
+        await self.backfill(finish=True)
         await self.index.rebuild()
         return tuple(lost)
 
@@ -645,9 +646,7 @@ class Engine(EngineBase):
         """Embed everything with another model, then use it."""
         if self.models is None:
             raise InvalidInput("this engine cannot change its embedding model")
-        return await self.models.reembed(
-            request.model, url=request.url, dimension=request.dimension, progress=progress
-        )  # fmt: skip
+        return await self.models.reembed(request.model, url=request.url, dimension=request.dimension, progress=progress)
 
     async def backup(
         self, request: requests.BackupRequest, *, who: Caller, progress: Progress | None = None
@@ -674,7 +673,9 @@ class Engine(EngineBase):
             await self.index.open()
         return diagnostics.Subject(
             store=self._store, embedder=self.embedder, index=await self.index.describe(), data=self.data,
-            clock=self.clock, plain_files=self.plain_files, programs=self.programs,
+            clock=self.clock, plain_files=self.plain_files, programs=self.programs, pairs=self.pairs,
+            reader=self.recall_pairs if self.ranking.uses("reader") and self.reranker is None else None,
+            stands_in_for=self.models.settings_model if self.models and self.models.is_temporary else "",
         )  # fmt: skip
 
     async def close(self) -> None:
@@ -682,12 +683,16 @@ class Engine(EngineBase):
         if self.programs is not None:
             await self.programs.close()
         await self.access_log.close()
+        if self.reporter is not None:
+            await self.reporter.daily.close()
         if self.models is not None:
             await self.models.close()
         await self.index.close()
         await self.embedder.close()
         if self.reranker is not None:
             await self.reranker.close()
+        if (pair_model := self.pairs or self.recall_pairs) is not None:
+            await pair_model.close()
         if self.llm is not None:
             await self.llm.close()
         await self._store.close()

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 
 from scrubjay.errors import ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.ports import Clock, DamagedBody, RecordStore

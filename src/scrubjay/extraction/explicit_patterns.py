@@ -101,7 +101,8 @@ ENGLISH: tuple[FactForm, ...] = (
         FactType.REQUIREMENT, 0.85,
         "must shall has have needs",
         r"\b(?:must|shall|has to|have to|needs to) (?:not |never |always )?(?:be (?!so|very|really|nice|great|"
-        r"tough|hard|amazing|proud|fun|such|a |an |quite|pretty)|run|use|support|work (?!so|very)|pass|go "
+        r"tough|hard|amazing|proud|fun|such|a |an |quite|pretty|kidding|joking|the (?!only|same|first|last|default))|"
+        r"run|use|support|work (?!so|very)|pass|go "
         r"through|stay|contain|include|return|follow|match|finish|complete|respond|fit|handle|accept|start with|"
         r"end with)",
     ),
@@ -116,6 +117,36 @@ ENGLISH: tuple[FactForm, ...] = (
         FactType.REQUIREMENT, 0.85,
         "required mandatory forbidden not off should",
         r"\b(?:is|are) (?:required|mandatory|forbidden|not allowed|off limits)\b|\bshould (?:always|never)\b",
+    ),
+    FactForm(
+        FactType.REQUIREMENT, 0.85,
+        "must",
+        r"\bmust (?:not|never|always) (?!forget|give up|have |be (?:so|very|easy|hard|fun)\b)\w+ \w+|"
+        r"\b(?:you|we|i|they|users?|clients?|everyone|everybody) must (?:first )?(?:keep (?!in touch|going|it up|on\b)|"
+        r"take (?!a\b|an\b|care|it\b|this|that|some)|sign|wear|file|log|store|encrypt|test|review|report|approve|"
+        r"delete|document|commit|push|deploy|merge|submit|retain|provide|ask (?:before|first|the|for))",
+    ),
+    FactForm(
+        FactType.REQUIREMENT, 0.8,
+        "want require need requires",
+        r"\b(?:i|we|my \w+|our \w+) (?:always |also |still )?requires? (?!it\b|that\b|this\b|a lot|some|more)\w+ \w+|"
+        r"\b(?:i|we) (?:want|need) (?!to\b|it\b|you\b)(?:[\w-]+ ){1,4}?(?:in|for|on|at|before|with|after) "
+        r"(?:every|each|all|any) (?!of\b|the time|this|that|those|these)\w+|"
+        r"\bi (?:want|need|expect) you to (?:not |always |never )*(?:answer|respond|reply|speak|address me|call me)\b",
+    ),
+    FactForm(
+        FactType.REQUIREMENT, 0.8,
+        "time need have",
+        r"^(?:please )?(?:run|check|update|add|test|use|write|ask|tell|show|format|log|commit|save|include|build|"
+        r"restart|clear|review|lint) .{2,60}?\bevery time\b|"
+        r"\byou (?:need|have) to (?:always |first )*(?:ask|confirm|get approval|get permission|request) .{0,40}?"
+        r"\b(?:before|whenever|every|each|any)\b",
+    ),
+    FactForm(
+        FactType.HABIT, 0.8,
+        "utilize utilizes utilise utilises employ employs",
+        r"\b(?:i|we|the team|(?:my|our|the) [\w-]+) (?:mostly |mainly |currently |also |still )?"
+        r"(?:utili[sz]es?|employs?) (?!it\b|that\b|this\b|them\b)\w+ ?\w*",
     ),
     FactForm(
         FactType.HABIT, 0.85,

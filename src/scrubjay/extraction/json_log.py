@@ -4,11 +4,11 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.extraction.timestamps import parse_timestamp
+from scrubjay.lazy import dataclass
 from scrubjay.model.fact import Turn
 
 __all__ = ["Conversation", "read_json", "read_json_lines"]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from scrubjay import telemetry
@@ -10,6 +9,7 @@ from scrubjay.errors import LlmUnavailable
 from scrubjay.extraction.patterns import facts_of
 from scrubjay.extraction.sentences import attribute_to, rejection_reason, split_sentences
 from scrubjay.extraction.speakers import is_machine
+from scrubjay.lazy import dataclass
 from scrubjay.model.fact import Fact, FactType, Turn
 from scrubjay.model.memory import Json
 from scrubjay.ports import Llm

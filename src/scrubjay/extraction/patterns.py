@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from scrubjay.extraction.sentences import (
     subject_of,
 )
 from scrubjay.extraction.speakers import is_assistant, is_machine
+from scrubjay.lazy import dataclass
 from scrubjay.model.fact import Fact, FactType, Turn
 
 __all__ = ["MIN_SCORE", "FactCandidate", "FactPattern", "candidates_in", "facts_of", "names_of"]

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from scrubjay.errors import InvalidInput
 from scrubjay.extraction.json_log import Conversation
 from scrubjay.extraction.sentences import FACT_WORDS
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Trust
 from scrubjay.text.fuzzy import close_labels
 

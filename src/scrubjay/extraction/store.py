@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from scrubjay.extraction.speakers import Speakers
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft
-from scrubjay.model.fact import Fact, StoredFact
+from scrubjay.model.fact import EXTRACTION, Fact, StoredFact
 from scrubjay.model.memory import Flag, Method, Source, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Remembered
@@ -75,7 +75,7 @@ class FactStore:
                 at=fact.at,
                 method=Method.AUTO,
                 agent=self.origin.agent,
-                tool="extract",
+                tool=EXTRACTION,
                 trust=self.speakers.trust(fact.speaker),
             ),
             metadata={"turn": fact.turn, "confidence": fact.confidence, "extracted_by": fact.method},

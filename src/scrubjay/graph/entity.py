@@ -7,9 +7,10 @@ its type and its observations. The metadata of a memory has the exact form of wh
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import is_id
 from scrubjay.model.labels import mark_of_all
@@ -51,14 +52,13 @@ class EntityRelation:
 
 def entity_of(memory: Memory) -> Entity:
     """Return a memory as an entity; content from another tool becomes its first observation."""
-    exact = _exact(memory.metadata)
-    kind = exact.get("type")
+    blanks = _exact(memory.metadata)
     return Entity(
         name=name_of(memory),
-        type=kind if isinstance(kind, str) and _kind_of(kind) == memory.kind else memory.kind,
+        type=kind_label(memory),
         observations=(
             *_content(memory),
-            *_insert_blanks([observation.text for observation in memory.observations], exact),
+            *_insert_blanks([observation.text for observation in memory.observations], blanks),
         ),
         mark=_mark(memory),
     )
@@ -75,6 +75,12 @@ def name_of(memory: Memory) -> str:
     """Return the name of the entity: that of the memory, unless it is a handle."""
     name = _exact(memory.metadata).get("name")
     return name if isinstance(name, str) and handle_of(name) == memory.name else memory.name
+
+
+def kind_label(memory: Memory) -> str:
+    """Return the type of the entity: the kind of the memory, as its writer spelled it."""
+    kind = _exact(memory.metadata).get("type")
+    return kind if isinstance(kind, str) and _kind_of(kind) == memory.kind else memory.kind
 
 
 def handle_of(name: str) -> str:

@@ -5,7 +5,7 @@ Each mutation first plans what to write from the current state, then writes all 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -22,6 +22,7 @@ from scrubjay.graph.entity import (
     relation_of,
 )
 from scrubjay.graph.nodes import GraphNodes, GraphWalk, group_by_name
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Source, State

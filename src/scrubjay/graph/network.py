@@ -4,11 +4,12 @@ A merged memory counts as the one it was merged into, and a mention as the entit
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.graph.entity import is_mention, name_of, type_of
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader, resolve
 from scrubjay.model.checks import require_integer, require_moment, require_texts
 from scrubjay.model.labels import mark_of_all

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from scrubjay.graph.entity import entity_of
+from scrubjay.graph.entity import kind_label, name_of
 from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus
 from scrubjay.model.decay import relevance_at
 from scrubjay.model.labels import mark_of_all
@@ -11,11 +11,10 @@ from scrubjay.model.memory import Json, Memory
 
 def node_json(memory: Memory, *, compression: float, branch: str, now: datetime) -> dict[str, Json]:
     """Return an entity as `search_nodes` shows it, with its current observations only."""
-    entity = entity_of(memory)
     fields: dict[str, Json] = {
         "id": memory.id,
-        "name": entity.name,
-        "type": entity.type,
+        "name": name_of(memory),
+        "type": kind_label(memory),
         "observations": list[Json](statements_at(memory, now)),
         "compression": compression,
         "version": memory.version,
@@ -66,7 +65,8 @@ def conflict_json(conflict: ConflictDetails) -> dict[str, Json]:
 
 def naive_iso(moment: datetime) -> str:
     """Return a moment in UTC without its zone, since clients of the dialect compare it with times without one."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat()
+    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return in_utc.replace(tzinfo=None).isoformat()
 
 
 def _side(side: ConflictSide) -> dict[str, Json]:

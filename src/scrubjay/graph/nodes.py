@@ -6,10 +6,11 @@ at either end come last. A walk that stops anywhere and continues later yields e
 
 from bisect import bisect_left
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from scrubjay.graph.entity import MENTION, Entity, EntityRelation, entity_of, handle_of, is_mention, name_of, type_of
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter

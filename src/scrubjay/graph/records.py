@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
@@ -12,6 +12,7 @@ from scrubjay.graph.entity import Entity, draft_of, edit_identity, handle_of, is
 from scrubjay.graph.knowledge import move_relations
 from scrubjay.graph.network import RelationGraph
 from scrubjay.graph.node_json import conflict_json
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import on_branch, public_record
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_flag, require_fraction, require_text, require_texts, wrong_type
@@ -321,7 +322,8 @@ def _method(name: str | None) -> Method:
     if name is not None and name not in _METHODS:
         choices = ", ".join(_METHODS[:3])
         raise InvalidInput(
-            f"extraction_method must be one of {choices}, not {name[:60]!r}", hint="Leave it out for manual",
+            f"extraction_method must be one of {choices}, not {name[:60]!r}",
+            hint="Leave it out: it is then manual, or agent over MCP",
             field="extraction_method",
         )  # fmt: skip
     return Method(name or Method.MANUAL)

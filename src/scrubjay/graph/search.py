@@ -1,15 +1,17 @@
 """`search_nodes`: entities by name and type, exactly or nearly, and then by meaning."""
 
+import asyncio
 import re
 import sys
 from array import array
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
+from typing import cast
 
 import numpy as np
 
-from scrubjay.graph.entity import entity_of
+from scrubjay.graph.entity import kind_label, name_of
 from scrubjay.graph.node_json import node_json
 from scrubjay.graph.records import compression_ratio
 from scrubjay.lookup.branches import CURRENT_COLLECTION, branch_id, public_record
@@ -22,8 +24,11 @@ from scrubjay.ports import RecordStore
 from scrubjay.recalling.changes import weightier_first
 from scrubjay.recalling.text_cache import TextCaches, TextView, scan
 from scrubjay.text.fuzzy import close_labels, close_lengths, grams_of
+from scrubjay.text.tokens import terms_of
 
 MAX_RESULTS = 10_000
+MAX_RANKED = 1_000
+"""So many entities are found by meaning: it is the most that recall ranks at once, for 50 to 200 ms."""
 # To order the entities of one type by accesses, all must be read: of more, only the newest are.
 _MAX_ORDERED = 500
 # An answer includes so many pinned entities, the oldest first.
@@ -63,6 +68,7 @@ async def search_nodes(
 ) -> dict[str, Json]:
     """Return entities by name and type, then those that a recall finds by meaning; pinned entities come first.
 
+    Of more than a recall ranks, the others follow that have all words of the query.
     What is named exactly is not searched by meaning as well.
 
     The first `always_included` results are pinned and come on top of the limit. Without a query, return all entities,
@@ -81,11 +87,14 @@ async def search_nodes(
             live = [memory for memory in await _read_pages(newest, reader=reader) if memory.state is State.LIVE]
             matches |= {memory.id: memory for memory in sorted(live, key=_order)}
     is_named = not query.strip() or bool(labelled[0]) or len(matches) >= needed
-    hits = () if is_named else (await recall()).hits
-    floor = _SHARE_OF_BEST * max((hit.score for hit in hits), default=0.0)
-    for hit in hits:
+    recalled = Recalled(hits=()) if is_named else await recall()
+    floor = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0.0)
+    for hit in recalled.hits:
         if hit.memory is not None and not hit.weak and hit.score >= floor:
             matches.setdefault(hit.id, hit.memory)
+    if recalled.cursor and limit > MAX_RANKED and len(matches) < needed:
+        worded = await _find_by_words(query, limit=needed, reader=reader)
+        matches |= {memory.id: memory for memory in worded if memory.id not in matches}
     ordered = await weightier_first(list(matches.values()), reader=reader, now=now)
     # Pinned entities beyond their own places are matched like all others.
     first = {memory.id: memory for memory in pinned[:_MAX_PINNED]}
@@ -96,6 +105,12 @@ async def search_nodes(
     if len(pinned) > len(first):
         answer["note"] = f"{len(pinned) - len(first):,} more are always included and have no room: unpin some"
     return answer
+
+
+def found_in(answer: Mapping[str, Json], *, space: str) -> list[tuple[str, str]]:
+    """Return what an answer has found, each as its space and its id. A list of all entities was no question."""
+    nodes = cast("list[dict[str, Json]]", answer["results"]) if str(answer["query"]).strip() else []
+    return [(space, str(node["id"])) for node in nodes]
 
 
 class LabelIndex:
@@ -240,8 +255,8 @@ def _label_size(label: str) -> int:
 
 
 def _labels(memory: Memory) -> str:
-    entity = entity_of(memory)
-    return SEPARATOR.join(dict.fromkeys(form for text in (entity.name, entity.type) for form in _forms(text)))
+    labels = (name_of(memory), kind_label(memory))
+    return SEPARATOR.join(dict.fromkeys(form for text in labels for form in _forms(text)))
 
 
 _NODES = TextView(Filter(), _labels)
@@ -260,11 +275,22 @@ async def _find_by_label(
     if not forms:
         return (labels.ids,)
     exact = set[str]().union(*map(labels.find_exact, forms))
-    partial = set[str]().union(*map(labels.find_containing, forms)) - exact
+    # The last form has spaces between its words, as each label has too: whatever has another form, has this one.
+    partial = labels.find_containing(forms[-1]) - exact
     # Who writes a name exactly has made no typo.
     if exact or len(partial) >= limit or len(forms[-1]) < _MIN_FUZZY_LENGTH:
         return exact, partial
     return exact, partial, labels.find_similar(forms[-1], excluded=partial, limit=limit)
+
+
+async def _find_by_words(query: str, *, limit: int, reader: TolerantReader[RecordStore]) -> list[Memory]:
+    """Return the live entities with all words of a query: what there is beyond those that recall ranks."""
+    groups = [(term,) for term in dict.fromkeys(terms_of(query))]
+    named = await reader.store.memories_matching(reader.space, groups, Filter(), limit=limit) if groups else []
+    complete = [match.passage for match in named if match.groups == len(groups)]
+    passages = await reader.store.stored_passages(reader.space, complete) if complete else []
+    ids = list(dict.fromkeys(passage.memory_id for passage in passages))
+    return [memory for memory in await _read_pages(ids, reader=reader) if memory.state is State.LIVE]
 
 
 def _forms(text: str) -> tuple[str, ...]:
@@ -295,7 +321,10 @@ async def _render_nodes(memories: Sequence[Memory], *, now: datetime, space: str
     switched = {memory_id: current[memory_id] for memory_id in ids if current.get(memory_id, MAIN) != MAIN}
     records = await store.get(space, [branch_id(*item) for item in switched.items()]) if switched else {}
     nodes: list[Json] = []
-    for memory in memories:
+    for number, memory in enumerate(memories):
+        if number % _PAGE == _PAGE - 1:
+            # All wait for the event loop.
+            await asyncio.sleep(0)
         compression = compression_ratio(sizes.get(memory.id))
         record = records.get(branch_id(memory.id, switched[memory.id])) if memory.id in switched else None
         main_node = node_json(memory, compression=compression, branch=MAIN, now=now)

@@ -1,7 +1,7 @@
 """Embeds memories that were stored without vectors: after an import, an outage, or a change of the model."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.change import Origin
@@ -57,22 +57,26 @@ async def embed_memories(
     clock: Clock,
     media_source: MediaSource | None = None,
     log: bool = True,
+    replaced: Collection[bytes] = (),
 ) -> int:
     """Embed the passages of memories that have no vector yet; returns the number of new vectors.
 
-    With `log=False` no index learns of them: for a model that has none yet.
+    `replaced` are hashes of texts whose vector is wrong: it goes when there is a new one. With `log=False` no index
+    learns of them: for a model that has none yet.
     """
     profile = await embedder.profile()
     reader = TolerantReader(store, space=space)
     memories = await reader.get(ids)
     # Splitting a long text would block the event loop.
-    by_memory = await asyncio.to_thread(_texts_by_memory, memories)
+    by_memory = await asyncio.to_thread(texts_by_memory, memories)
     texts = {digest: text for items in by_memory.values() for digest, text in items.items()}
-    existing = await store.embedded(space, profile.model, list(texts))
+    existing = await store.embedded(space, profile.model, list(texts)) - {*replaced}
     missing = {digest: text for digest, text in texts.items() if digest not in existing}
     if not missing:
         return 0
     picture_vectors, missing = await _embed_pictures(memories, missing, embedder=embedder, media_source=media_source)
+    if absent := [digest for digest in replaced if digest not in picture_vectors and digest not in missing]:
+        await store.drop_vectors(space, profile.model, absent)
     origin = Origin(at=clock.now(), run=new_id(), agent=_AGENT)
 
     async def store_vectors(vectors: Mapping[bytes, Vector]) -> int:
@@ -81,6 +85,8 @@ async def embed_memories(
         used = {digest: item for digest, item in vectors.items() if any(digest in items for items in current.values())}
         if used:
             owners = [memory_id for memory_id, items in current.items() if not used.keys().isdisjoint(items)]
+            if former := [digest for digest in used if digest in replaced]:
+                await store.drop_vectors(space, profile.model, former)
             embedded = Embedded(model=profile.model, dimension=profile.dimension, vectors=used)
             await store.store_vectors(space, embedded, memory_ids=owners if log else (), origin=origin)
         return len(used)
@@ -115,7 +121,7 @@ async def _embed_pictures(
     return vectors, {digest: text for digest, text in missing.items() if digest not in vectors and digest not in absent}
 
 
-def _texts_by_memory(memories: Sequence[Memory]) -> dict[str, dict[bytes, str]]:
+def texts_by_memory(memories: Sequence[Memory]) -> dict[str, dict[bytes, str]]:
     """Return the texts to embed of each memory, by their hashes."""
     return {
         memory.id: {

@@ -11,6 +11,8 @@ from scrubjay.model.passage import Point, passage_id
 from scrubjay.ports import VectorIndex
 
 _PAGE = 500
+# A commit has one or two changes, and one of `remember_many` a hundred.
+_JUST_COMMITTED = 128
 # Relations are not in the index.
 WITHOUT_POINTS = {Action.RELATED, Action.UNRELATED}
 
@@ -29,6 +31,7 @@ class Follower:
         self._model = model
         self._on_purge = on_purge
         self._turn = asyncio.Lock()
+        self._readings = 0
 
     async def lag(self) -> int:
         """Return how many changes the index is behind; negative if it is ahead of the store."""
@@ -49,16 +52,30 @@ class Follower:
                     if self._index.cursor < target and not await self._apply_page(target):
                         return
 
+    async def follow(self, *, at_most: int | None = None) -> None:
+        """Apply what was just committed: there is something, so that the store is not asked first whether there is."""
+        readings_before = self._readings
+        async with self._turn:
+            # Another caller may have read it meanwhile.
+            if self._readings > readings_before:
+                return
+            with telemetry.stage("index.follow"):
+                applied = await self._apply_page(self._index.cursor + _JUST_COMMITTED)
+        if applied == _JUST_COMMITTED:
+            await self.catch_up(at_most=at_most)
+
     async def close(self) -> None:
         """Close the index after the page that is being applied."""
         async with self._turn:
             await self._index.close()
 
-    async def _apply_page(self, target: int) -> bool:
+    async def _apply_page(self, target: int) -> int:
+        """Apply the next changes; return how many there were."""
         limit = min(_PAGE, target - self._index.cursor)
+        self._readings += 1
         changes = await self._store.changes(after=self._index.cursor, limit=limit)
         if not changes:
-            return False
+            return 0
         if self._on_purge and any(change.action is Action.PURGED for change in changes):
             self._on_purge()
         before = max_passages_before(changes)
@@ -67,7 +84,7 @@ class Follower:
             await self._index.apply(points, _stale(before, points), cursor=changes[-1].seq)
         except InvalidInput as error:
             raise IndexUnavailable("the index rejects a vector of the store", cause=str(error)) from error
-        return True
+        return len(changes)
 
 
 def max_passages_before(changes: Sequence[Change]) -> dict[int, int]:

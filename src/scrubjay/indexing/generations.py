@@ -3,13 +3,13 @@
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import Follower
 from scrubjay.indexing.protocol import DiskIndex, IndexKind, IndexSource
+from scrubjay.lazy import dataclass
 from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
 from scrubjay.ports import Profile

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay import telemetry
@@ -11,6 +10,7 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable, ScrubjayErro
 from scrubjay.indexing.build import build_generation
 from scrubjay.indexing.generations import Generations, LocalIndexPolicy, OpenGeneration
 from scrubjay.indexing.protocol import IndexKind, IndexSource
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, VectorIndex
@@ -95,7 +95,7 @@ class LocalIndex:
             return
         try:
             with telemetry.stage("write.index"):
-                await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
+                await live.follower.follow(at_most=self._policy.rebuild_when_behind)
             self._build_if_due(live)
         except IndexUnavailable as error:
             self._retire(live, error)

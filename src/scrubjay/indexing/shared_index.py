@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
@@ -22,6 +21,7 @@ from scrubjay.indexing.unapplied import (
     count_hidden,
     overlay,
 )
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile

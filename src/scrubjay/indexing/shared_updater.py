@@ -1,12 +1,12 @@
 """The work of the leading server: bring the shared index to the end of the change log, or rebuild it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scrubjay import telemetry
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import Follower
 from scrubjay.indexing.protocol import IndexSource, RemoteIndex
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Point, Vector, is_valid_vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile

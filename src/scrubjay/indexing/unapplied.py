@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import WITHOUT_POINTS, max_passages_before
 from scrubjay.indexing.protocol import BatchSearcher, IndexSource
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Change
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities, is_valid_vector
 from scrubjay.model.query import Filter, facet
@@ -187,9 +187,10 @@ class TransactionIndex:
         if self._matrix is None or not self._points:
             return []
         cosines = cosine_similarities(self._matrix[: len(self._points)], vector)
+        numbers = np.array([point.id for point in self._points])
         passes = _test(space, filter)
         hits: Hits = []
-        for row in np.argsort(-cosines):
+        for row in np.lexsort((numbers, -cosines)):
             if len(hits) == limit:
                 break
             at = int(row)

@@ -1,8 +1,8 @@
 """The supported MCP clients: the configuration file of each, and the format of its entries."""
 
 import re
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit, urlunsplit
@@ -11,6 +11,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.install.json_syntax import JsonSyntax
 from scrubjay.install.syntax import ServerEntry, Syntax
 from scrubjay.install.toml_syntax import TomlSyntax
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 from scrubjay.paths import home_folder, named_folder, settings_folder
 
@@ -44,8 +45,17 @@ class Client:
     variables: str = r"\$\{"
     # Makes the entry of an address; None if the client only starts programs.
     remote: Callable[[str], dict[str, Json]] | None = None
+    # The command that starts it, if it has one.
+    program: str = ""
     after: str
     after_in_project: str = ""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it is on this machine: it has settings, or its program is on the PATH."""
+        file = self.user_file()
+        has_folder = file.parent != home_folder() and file.parent.is_dir()
+        return file.exists() or has_folder or bool(self.program and shutil.which(self.program))
 
     def file(self, *, scope: str = _USER, folder: Path | None = None) -> Path:
         """Return its configuration file."""
@@ -142,6 +152,7 @@ _CLIENTS = (
     Client(
         name="claude-code",
         title="Claude Code",
+        program="claude",
         user_file=lambda: named_folder("CLAUDE_CONFIG_DIR", home_folder()) / ".claude.json",
         project_file=".mcp.json",
         local=(("type", "stdio"),),
@@ -159,6 +170,7 @@ _CLIENTS = (
     Client(
         name="codex",
         title="Codex",
+        program="codex",
         user_file=lambda: named_folder("CODEX_HOME", home_folder() / ".codex") / "config.toml",
         project_file=".codex/config.toml",
         syntax=TomlSyntax(),
@@ -171,6 +183,7 @@ _CLIENTS = (
     Client(
         name="cursor",
         title="Cursor",
+        program="cursor",
         user_file=lambda: home_folder() / ".cursor" / "mcp.json",
         project_file=".cursor/mcp.json",
         local=(("type", "stdio"),),
@@ -180,6 +193,7 @@ _CLIENTS = (
     Client(
         name="vscode",
         title="VS Code",
+        program="code",
         user_file=lambda: settings_folder() / "Code" / "User" / "mcp.json",
         project_file=".vscode/mcp.json",
         servers="servers",
@@ -190,6 +204,7 @@ _CLIENTS = (
     Client(
         name="gemini",
         title="Gemini CLI",
+        program="gemini",
         user_file=lambda: named_folder("GEMINI_CLI_HOME", home_folder()) / ".gemini" / "settings.json",
         project_file=".gemini/settings.json",
         variables=r"\$\{|\$\w",

@@ -3,16 +3,24 @@
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
+from typing import cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.install.syntax import ServerEntry
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
-from scrubjay.paths import daemon_log, data_folder
+from scrubjay.paths import daemon_log, data_folder, home_folder
 from scrubjay.settings import Settings
 
 _PROGRAM = "scrubjay"
+_BRIDGE = "mcp"
+# Options of the bridge that name a folder.
+_PATHS = ("--data", "--notestore_path", "--index_path")
+# Folders of uv's cache, which has the environments of `uvx`.
+_TEMPORARY = ("archive-v0", "environments-v2")
 # Settings that are options of the command, or that a daemon does not use.
 _NOT_IN_ENVIRONMENT = ("home", "space", "agent", "http", "tools", "index_path", "notestore_path")
 
@@ -38,18 +46,55 @@ def own_command() -> tuple[str, ...]:
 
 
 def bridge_entry(
-    *, data: Path, space: str = "", agent: str = "", tools: str = "", by_name: bool = False
+    *,
+    data: Path | None = None,
+    space: str = "",
+    agent: str = "",
+    tools: str = "",
+    former: Mapping[str, str] = MappingProxyType({}),
+    shared: bool = False,
 ) -> dict[str, Json]:
-    """Return the entry for the configuration of a client: this program with its options.
+    """Return the entry for the configuration of a client: this program, its options, and others of a `former` entry.
 
-    With `by_name` the program has no path if it is on the PATH, for files that people share or read.
+    A file that people share gets a `shared` entry, which has no path of this machine.
     """
-    program = (_PROGRAM,) if by_name and shutil.which(_PROGRAM) else own_command()
-    # The environment of the client may differ, so only the default folder can be omitted.
-    folder = "" if data == data_folder(environment={}) else str(data)
-    values = {"--tools": tools, "--space": space, "--agent": agent, "--data": folder}
+    program = (_PROGRAM,) if shared else own_command()
+    values = {**dict.fromkeys(("--tools", "--space", "--agent", "--data"), ""), **former}
+    values |= {name: value for name, value in {"--tools": tools, "--space": space, "--agent": agent}.items() if value}
+    if data is not None:
+        # The environment of the client may differ, so only the default folder can be omitted.
+        values["--data"] = "" if data == data_folder(environment={}) else str(data)
+    if shared:
+        values |= {name: shared_path(values[name]) for name in _PATHS if values.get(name)}
     options = [word for option, value in values.items() if value for word in (option, value)]
     return {"command": program[0], "args": [*program[1:], "mcp", *options]}
+
+
+def shared_path(path: str) -> str:
+    """Return a path as it means the same folder to everyone: from the home folder, or empty if it is elsewhere."""
+    expanded = Path(path).expanduser()
+    home = home_folder()
+    return f"~/{expanded.relative_to(home).as_posix()}" if expanded.is_relative_to(home) else ""
+
+
+def own_options(entry: ServerEntry | None) -> dict[str, str]:
+    """Return the options of an entry that starts Scrubjay."""
+    if entry is None or not is_own_entry(entry):
+        return {}
+    words = [str(word) for word in cast("list[Json]", entry["args"])]
+    rest = iter(words[words.index(_BRIDGE) + 1 :])
+    options: dict[str, str] = {}
+    for word in rest:
+        name, has_value, value = word.partition("=")
+        if name.startswith("--"):
+            options[f"--{name[2:].replace('-', '_')}"] = value if has_value else next(rest, "")
+    return options
+
+
+def is_temporary_program() -> bool:
+    """Return whether this program runs from an environment that `uvx` or `pipx run` may delete."""
+    parts = Path(sys.prefix).parts
+    return any(part in _TEMPORARY for part in parts) or (".cache" in parts and "pipx" in parts)
 
 
 def is_own_entry(entry: ServerEntry) -> bool:
@@ -57,7 +102,11 @@ def is_own_entry(entry: ServerEntry) -> bool:
     command = entry.get("command")
     arguments = entry.get("args")
     words = [command, *(arguments if isinstance(arguments, list) else [])]
-    return "mcp" in words and any(isinstance(word, str) and Path(word).stem == _PROGRAM for word in words)
+    return (
+        _BRIDGE in words
+        and isinstance(arguments, list)
+        and any(isinstance(word, str) and Path(word).stem == _PROGRAM for word in words)
+    )
 
 
 def daemon_command(settings: Settings) -> ServiceCommand:

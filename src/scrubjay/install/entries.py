@@ -5,7 +5,7 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from scrubjay.errors import Conflict, InvalidInput, ScrubjayError
@@ -13,6 +13,7 @@ from scrubjay.install.clients import CLIENTS, SCOPES, TOKEN, Client, stale_keys
 from scrubjay.install.commands import is_own_entry
 from scrubjay.install.files import read_file, replace_file, unified_diff
 from scrubjay.install.syntax import InvalidSyntax, KeyPath, NotEditable, ServerEntry, Syntax, dotted, leaves
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 NAME = "scrubjay"
@@ -47,10 +48,15 @@ class Installed:
     diff: str = ""
     next: str = ""
     dry_run: bool = False
+    kept: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        remarks = [f"  note    {note}" for note in self.notes]
+        if self.kept:
+            remarks.insert(0, f"  kept    {' '.join(self.kept)}  (to drop them: --uninstall, then install again)")
         if self.dry_run:
-            return self.diff.rstrip("\n") or f"{self.file} would not change"
+            return "\n".join((self.diff.rstrip("\n") or f"{self.file} would not change", *remarks))
         summary = {
             "installed": f"{self.name} is installed for {CLIENTS[self.client].title} in {self.file}",
             "updated": f"{self.name} is updated for {CLIENTS[self.client].title} in {self.file}",
@@ -61,9 +67,27 @@ class Installed:
         lines = [summary]
         if self.copy:
             lines.append(f"  before  {self.copy}")
+        lines += remarks
         if self.next:
             lines.append(f"  next    {self.next}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledClients:
+    """Changes of the configurations of several clients; `failed` has the errors of those that were not changed."""
+
+    clients: tuple[Installed, ...]
+    failed: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every configuration could be changed."""
+        return not self.failed
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.clients), *(f"error: {problem}" for problem in self.failed)]
+        return "\n".join(lines) or "nothing was changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +104,27 @@ class RenderedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientStatus:
-    """A configuration file of a client, and whether it has our entry; `trouble` says why it cannot be read."""
+    """A configuration file of a client, and whether it has our entry; `trouble` says why it cannot be read.
+
+    `found`: the client is on this machine, with a configuration file or without.
+    """
 
     client: str
     scope: str
     file: str
     exists: bool
     installed: bool
+    found: bool = True
     trouble: str = ""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether Scrubjay can be added."""
+        return self.found and not self.installed and not self.trouble
+
     def __str__(self) -> str:
-        state = "installed" if self.installed else "no entry" if self.exists else "no file"
-        return f"{self.client:<15} {self.scope:<8} {'unreadable' if self.trouble else state:<11} {self.file}"
+        state = "installed" if self.installed else "ready to set up" if self.found else "not used here"
+        return f"{self.client:<15} {self.scope:<8} {'unreadable' if self.trouble else state:<16} {self.file}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +134,17 @@ class ClientStatuses:
     clients: tuple[ClientStatus, ...]
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.clients))
+        ready = [status.client for status in self.clients if status.is_ready]
+        if ready:
+            steps = [f"set up one   scrubjay install {ready[0]}", "set up all   scrubjay install --yes"]
+        elif any(status.installed for status in self.clients):
+            steps = []
+        else:
+            steps = [
+                "None of these clients is used on this machine; `scrubjay install CLIENT` sets one up all the same.",
+                "For another client, `scrubjay install claude-code --print` prints the entry that most clients take.",
+            ]
+        return "\n".join((*map(str, self.clients), *steps))
 
 
 def apply_entry(request: EntryRequest, *, dry_run: bool = False) -> Installed:
@@ -129,6 +172,12 @@ def render_entry(request: EntryRequest) -> RenderedEntry:
     return RenderedEntry(client=request.client.name, file=str(request.file), entry=entry)
 
 
+def find_entry(request: EntryRequest) -> ServerEntry | None:
+    """Return the entry that a file has already."""
+    with _explain_errors(request):
+        return request.client.syntax.find(read_file(request.file).text, request.path)
+
+
 def list_clients(*, name: str = NAME, folder: Path | None = None) -> ClientStatuses:
     """Return the user file of every client, and the project files that exist."""
     statuses: list[ClientStatus] = []
@@ -146,13 +195,12 @@ def _status(client: Client, file: Path, *, name: str, scope: str) -> ClientStatu
     entry: ServerEntry | None = None
     problem = ""
     try:
-        with _explain_errors(request):
-            entry = client.syntax.find(read_file(file).text, request.path)
+        entry = find_entry(request)
     except ScrubjayError as error:
         problem = error.message
     return ClientStatus(
         client=client.name, scope=scope, file=str(file), exists=file.exists(), installed=entry is not None,
-        trouble=problem,
+        found=client.is_found, trouble=problem,
     )  # fmt: skip
 
 

@@ -7,10 +7,10 @@ import stat
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.errors import Conflict, DiskFull, InvalidInput, StoreReadOnly, TooLarge
+from scrubjay.lazy import dataclass
 
 MAX_BYTES = 16 * 1024 * 1024
 _COPY_SUFFIX = ".before-scrubjay"

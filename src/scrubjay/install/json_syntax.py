@@ -6,9 +6,9 @@ The parser records the position of every value, and accepts comments and trailin
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from scrubjay.install.syntax import InvalidSyntax, KeyPath, NotEditable, ServerEntry, leaves, newline_of
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 _BLANKS = " \t"

@@ -4,7 +4,6 @@ import os
 import plistlib
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.errors import InvalidInput
@@ -16,6 +15,7 @@ from scrubjay.install.supervisor import (
     require_success,
     run_program,
 )
+from scrubjay.lazy import dataclass
 from scrubjay.paths import home_folder
 
 _LABEL = "dev.scrubjay.daemon"

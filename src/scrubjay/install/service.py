@@ -1,7 +1,7 @@
 """`scrubjay service`: a supervisor starts the daemon at login, and restarts it if it fails."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scrubjay.errors import Conflict, DaemonUnavailable, InvalidInput
 from scrubjay.install.commands import ServiceCommand
@@ -9,6 +9,7 @@ from scrubjay.install.files import FileContent, read_file, remove_file, replace_
 from scrubjay.install.launchd import Launchd
 from scrubjay.install.supervisor import FILE_MARK, Supervisor, SupervisorUnavailable
 from scrubjay.install.systemd import Systemd
+from scrubjay.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from scrubjay.install.commands import ServiceCommand
+from scrubjay.lazy import dataclass
 
 FILE_MARK = "Written by `scrubjay service install`; `scrubjay service uninstall` removes it."
 _TIMEOUT_SECONDS = 60.0

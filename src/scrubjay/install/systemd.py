@@ -1,12 +1,12 @@
 """A systemd unit of the user."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.errors import CODES, InvalidInput, StoreDamaged, StoreTooNew, WrongKey
 from scrubjay.install.commands import ServiceCommand
 from scrubjay.install.supervisor import FILE_MARK, ServiceState, require_success
+from scrubjay.lazy import dataclass
 from scrubjay.paths import settings_folder
 
 _PERMANENT = (InvalidInput, StoreTooNew, StoreDamaged, WrongKey)

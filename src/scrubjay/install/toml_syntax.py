@@ -7,9 +7,9 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from scrubjay.install.syntax import InvalidSyntax, KeyPath, NotEditable, ServerEntry, newline_of
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")

@@ -4,10 +4,11 @@ import logging
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.job import COLLECTION, Job, JobState
 from scrubjay.model.memory import Json

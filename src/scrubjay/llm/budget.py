@@ -3,10 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 from scrubjay.errors import LlmUnavailable, ScrubjayError, StaleVersion
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.ports import Clock, DocumentStore

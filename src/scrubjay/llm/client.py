@@ -5,12 +5,13 @@ import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from scrubjay import telemetry
 from scrubjay.errors import LlmUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.llm.breaker import Attempt, CircuitBreaker
 from scrubjay.llm.budget import Budget, LlmUsage
 from scrubjay.llm.response import AnswerTooLarge, BadAnswer, LlmFailure, classify_error, parse_answer

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.errors import LlmUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 _TYPES: dict[str, type | tuple[type, ...]] = {

@@ -8,9 +8,10 @@ import difflib
 import hashlib
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scrubjay.errors import NotFound, StaleVersion, WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.model.branch import normalize_branch_name
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_integer, require_text

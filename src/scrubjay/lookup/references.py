@@ -84,9 +84,7 @@ async def resolve_ids(
 
 async def not_found(store: MemoryReader, ref: str, *, space: str) -> NotFound:
     """Return the error for a reference without a memory, with the nearest names."""
-    names = await store.nearest(space, ref, limit=_SUGGESTIONS)
-    hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with `recall`"
-    return NotFound(f"no memory is called {ref[:100]!r}", hint=hint, ref=ref[:200], suggestions=names)
+    return Missing(ref=ref, suggestions=await store.nearest(space, ref, limit=_SUGGESTIONS)).error
 
 
 async def _resolve_id(store: MemoryReader, ref: str, *, space: str, state: State | None) -> str | None:

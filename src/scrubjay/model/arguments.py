@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from datetime import datetime
 from enum import Enum
 from functools import cache, partial
@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Generic, Literal, Self, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import (
     require_flag,
     require_fraction,
@@ -95,8 +96,11 @@ class ArgumentGroup:
 
     def __post_init__(self) -> None:
         """Convert and check every argument; raises InvalidInput, which names the first that is wrong."""
-        for name, check in _checks(type(self)):
+        for name, check, default in _checks(type(self)):
             value = getattr(self, name)
+            # Most are left out: of a request with thirty arguments, three are given.
+            if value is default:
+                continue
             checked = check(value)
             if checked is not value:
                 object.__setattr__(self, name, checked)
@@ -124,9 +128,9 @@ class ArgumentGroup:
             if group in own:
                 raise InvalidInput(f"{group} is given twice", hint=f"Give {group}, or its fields", field=group)
             own[group] = _types(cls)[group].of(**members)
-        for argument in fields(cls):
-            if argument.name not in own and argument.default is argument.default_factory is MISSING:
-                raise InvalidInput(f"{label_of(cls)} needs the argument {argument.name}", field=argument.name)
+        for name in _required(cls):
+            if name not in own:
+                raise InvalidInput(f"{label_of(cls)} needs the argument {name}", field=name)
         return cls(**own)
 
 
@@ -195,8 +199,19 @@ def _types(kind: type[ArgumentGroup]) -> dict[str, type[ArgumentGroup]]:
 
 
 @cache
-def _checks(kind: type[ArgumentGroup]) -> tuple[tuple[str, _Check], ...]:
-    return tuple((argument.name, _checker(argument.type, argument)) for argument in _own_arguments(kind))
+def _required(kind: type[ArgumentGroup]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.default is field.default_factory is MISSING)
+
+
+@cache
+def _checks(kind: type[ArgumentGroup]) -> tuple[tuple[str, _Check, object], ...]:
+    """Return the checks by name, each with the default that it would leave as it is; MISSING if there is none."""
+    checks: list[tuple[str, _Check, object]] = []
+    for argument in _own_arguments(kind):
+        check = _checker(argument.type, argument)
+        is_right = not argument.is_required and check(argument.default) is argument.default
+        checks.append((argument.name, check, argument.default if is_right else MISSING))
+    return tuple(checks)
 
 
 def _checker(kind: object, argument: Argument) -> _Check:

@@ -1,8 +1,8 @@
 """Results about the files that notes embed."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory
 

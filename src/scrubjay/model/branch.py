@@ -1,10 +1,10 @@
 """Branches: alternative lines of versions of one memory, and their names."""
 
 import unicodedata
-from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import require_text
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.memory import MAIN

@@ -1,10 +1,11 @@
 """Who calls, in which space, and what they may do: callers, and the grants of tokens that they come from."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
 from scrubjay.errors import InvalidInput, NotAllowed
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import name_problem, normal_name, require_text, require_texts
 
 ALL_SPACES = "*"

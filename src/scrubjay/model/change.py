@@ -1,9 +1,10 @@
 """The change log: every change, in commit order."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.relation import Relation
 

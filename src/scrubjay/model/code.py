@@ -1,9 +1,10 @@
 """Programs that run beside the memory: their limits, and what becomes of them."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Self
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 

@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
@@ -271,3 +272,40 @@ class Duplicates:
     merged: int = 0
     run: str = ""
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedStatement:
+    """A statement, when it was made, and the subject and project that it was filed under."""
+
+    text: str
+    date: datetime
+    subject: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairShares:
+    """The probabilities, by a model that has read both, of what a statement does to an earlier one."""
+
+    same: float
+    more: float
+    changes: float
+    contradicts: float
+    unrelated: float
+
+    @property
+    def repeats(self) -> float:
+        """How likely one of the two says all that the other does."""
+        return self.same + self.more
+
+    @property
+    def replaces(self) -> float:
+        """How likely only one of the two can hold."""
+        return self.changes + self.contradicts
+
+    @property
+    def likeliest(self) -> tuple[str, float]:
+        """The likeliest label, and how likely it is."""
+        shares = {name: getattr(self, name) for name in ("same", "more", "changes", "contradicts", "unrelated")}
+        return max(shares.items(), key=lambda each: each[1])

@@ -1,11 +1,12 @@
 """Curation: planned changes, the stored run that carries them out, and the report that people read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, Self, cast
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import parse_moment, to_iso
@@ -20,6 +21,10 @@ SCHEDULE = "curation"
 """The collection of what is due: one document a space."""
 SCHEDULE_KEY = "schedule"
 ARROW = " → "
+REPORT = "report"
+"""The action of a change that only tells a person something."""
+UPKEEP = frozenset({REPORT, "embed", "drop", "purge"})
+"""The actions that make no version, so that there is nothing of them to take back."""
 
 
 class RunState(StrEnum):
@@ -114,6 +119,16 @@ class CurationReport:
     changes: tuple[CurationChange, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether it has changed something that can be taken back."""
+        return any(step not in UPKEEP for steps in self.counts.values() for step in steps)
+
+    @property
+    def reported(self) -> int:
+        """How many of its changes only tell a person something."""
+        return sum(steps.get(REPORT, 0) for steps in self.counts.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,18 @@
 """Documents: small JSON objects that a space stores besides its memories, such as its rules and its jobs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 USAGE = "usage"
 """The collection of what was asked, found and read: one document a day."""
+HEALTH = "health"
+"""The collection of what was written by whom: one document a day."""
+STATISTICS = frozenset({USAGE, HEALTH})
+"""The collections that tell how a store is used: they change with every call, and mean little elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,11 @@
 """A text on its way into the store, and the limits of requests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Self, cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import wrong_type
 from scrubjay.model.memory import Flag, Json, Source
 from scrubjay.model.requests.memories import RememberRequest
@@ -37,17 +38,17 @@ class Draft(RememberRequest):
 
     def with_decision(self, stage: str, outcome: str, why: str = "") -> Self:
         """Return a copy with the decision of a stage."""
-        return self._with(trace=(*self.trace, Decision(stage=stage, outcome=outcome, why=why)))
+        return self.with_fields(trace=(*self.trace, Decision(stage=stage, outcome=outcome, why=why)))
 
     def with_warning(self, warning: str) -> Self:
         """Return a copy with a warning for the caller."""
-        return self._with(warnings=(*self.warnings, warning))
+        return self.with_fields(warnings=(*self.warnings, warning))
 
     def with_flag(self, flag: Flag) -> Self:
         """Return a copy with a flag for later readers."""
-        return self if flag in self.flags else self._with(flags=(*self.flags, flag))
+        return self if flag in self.flags else self.with_fields(flags=(*self.flags, flag))
 
-    def _with(self, **changes: tuple[Decision, ...] | tuple[str, ...] | tuple[Flag, ...]) -> Self:
+    def with_fields(self, **changes: object) -> Self:
         """Return a changed copy. A write makes ten of them, and `replace` would set all thirty fields one by one."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__, **changes)

@@ -1,10 +1,14 @@
 """Facts: the statements of a conversation that are worth remembering."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails
+
+EXTRACTION = "extract"
+"""The tool in the source of a fact that was extracted."""
 
 
 class FactType(StrEnum):

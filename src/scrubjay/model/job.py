@@ -1,11 +1,12 @@
 """Jobs: work that is queued as documents and done after the call that requested it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json

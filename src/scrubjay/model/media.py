@@ -1,8 +1,8 @@
 """Images and other media that an embedder may embed besides texts."""
 
 import re
-from dataclasses import dataclass
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Memory
 
 __all__ = ["ATTACHMENT", "Media", "media_type_in"]

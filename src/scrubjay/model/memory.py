@@ -1,9 +1,11 @@
 """The memory: the record that every backend stores and every surface shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+
+from scrubjay.lazy import dataclass
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Metadata = Mapping[str, Json]

@@ -1,9 +1,9 @@
 """The results of the note verbs, and the formats of exports."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.results import Similar
 
@@ -27,6 +27,7 @@ __all__ = [
     "NoteRead",
     "NoteReviewed",
     "NoteWritten",
+    "NotesAdopted",
     "NotesExported",
     "NotesFound",
     "NotesImported",
@@ -332,6 +333,29 @@ class NotesImported:
     unchanged: int = 0
     linked: int = 0
     attachments: int = 0
+    skipped: tuple[SkippedFile, ...] = ()
+    broken_links: tuple[ImportedLink, ...] = ()
+    warnings: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesAdopted:
+    """The result of the adoption of a folder; in a dry run, the expected result.
+
+    `changed` are the notes of the folder that are not as they were: none, unless another program wrote them meanwhile.
+    `new` is the number of memories of the space that become files of the folder, and `new_files` has the names of some.
+    `copy` is the archive of the notes as they were.
+    """
+
+    folder: str
+    found: int = 0
+    adopted: int = 0
+    linked: int = 0
+    changed: tuple[str, ...] = ()
+    new: int = 0
+    new_files: tuple[str, ...] = ()
+    copy: str = ""
     skipped: tuple[SkippedFile, ...] = ()
     broken_links: tuple[ImportedLink, ...] = ()
     warnings: tuple[str, ...] = ()

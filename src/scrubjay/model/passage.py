@@ -1,12 +1,13 @@
 """Passages: the units of embedding and search."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 
 Vector = NDArray[np.float32]
 
@@ -15,6 +16,9 @@ Vector = NDArray[np.float32]
 PASSAGES_PER_MEMORY = 1 << 16
 SPOKEN = 4
 """The bit of `asks` of a turn of a conversation; all others are statements, complete by themselves."""
+_DECIMALS = 6
+AROUND = 4
+"""Ranking reads each candidate with so many neighbours on either side."""
 _PARALLEL_ROWS = 20_000
 
 
@@ -61,6 +65,50 @@ class StoredPassage(NamedTuple):
     after: tuple[int, ...] = ()
 
 
+class TermCounts(Protocol):
+    """The terms of some passages."""
+
+    @property
+    def lengths(self) -> NDArray[np.float32]:
+        """The number of terms of each passage."""
+        ...
+
+    def count(self, terms: Sequence[str]) -> NDArray[np.float32]:
+        """Return how often each term occurs in each passage: one row for each term."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageColumns:
+    """Passages as columns, those that were asked for first; of each of these, `around` has the positions around it.
+
+    Nearest first, `AROUND` before it and then as many after it; -1 where there is none. `confirmed` is the time of the
+    last confirmation, or else the date. `speaker_of` has positions in `speakers`, of which the first is empty.
+    """
+
+    numbers: NDArray[np.int64]
+    dates: NDArray[np.int64]
+    asks: NDArray[np.int64]
+    tiers: NDArray[np.int64]
+    relevances: NDArray[np.float64]
+    confirmed: NDArray[np.int64]
+    accesses: NDArray[np.int64]
+    speaker_of: NDArray[np.intp]
+    speakers: tuple[str, ...]
+    around: NDArray[np.intp]
+    terms: TermCounts
+
+
+class PassageList(list[StoredPassage]):
+    """Passages with their columns, from a store that has them ready."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, passages: Sequence[StoredPassage], columns: PassageColumns) -> None:
+        super().__init__(passages)
+        self.columns = columns
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """The entry of one passage in a vector index."""
@@ -73,9 +121,14 @@ class Point:
 
 
 def cosine_similarities(vectors: NDArray[np.float32], vector: Vector) -> NDArray[np.float32]:
-    """Return the cosine similarity of each row to a vector, all of unit length."""
+    """Return the cosine similarity of each row to a vector, all of unit length, in six decimals.
+
+    The decimals after them depend on the place of a row among the others: equal texts would be near by chance, and
+    another tenant's rows could tell.
+    """
     # BLAS splits a product among threads; on a busy machine small products wait longer than they compute.
-    return vectors @ vector if len(vectors) > _PARALLEL_ROWS else np.einsum("ij,j->i", vectors, vector)
+    cosines = vectors @ vector if len(vectors) > _PARALLEL_ROWS else np.einsum("ij,j->i", vectors, vector)
+    return cosines.round(_DECIMALS, out=cosines)
 
 
 def passage_id(number: int, ordinal: int) -> int:

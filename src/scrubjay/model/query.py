@@ -1,11 +1,13 @@
 """Queries: recall, full-text search, and filters, which become facets that every index understands."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Annotated, Literal
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, ArgumentGroup
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.timestamps import to_iso
@@ -67,7 +69,10 @@ class Filter(ArgumentGroup):
     @property
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
         """The required facets, besides the state; one of each group must match."""
-        conditions = [(name, value) for name in _SINGLE_FIELDS if (value := getattr(self, name))]
+        values = _single_values(self)
+        if not any(values) and not self.tags and not self.any_tags and not self.metadata:
+            return ()
+        conditions = [(name, value) for name, value in zip(_SINGLE_FIELDS, values, strict=True) if value]
         conditions = [condition for condition in conditions if condition != ("project", ANY_PROJECT)]
         singles = [facet(name, category_path(value) if name == "category" else value) for name, value in conditions]
         singles += [tag_facet(tag) for tag in self.tags]
@@ -227,6 +232,7 @@ _SINGLE_FIELDS = (
     "trunk",
     "remind",
 )
+_single_values = attrgetter(*_SINGLE_FIELDS)
 _MAX_ANCESTORS = 15
 # Longer metadata values are texts, not labels: a filter by equality makes no sense.
 _MAX_VALUE_LENGTH = 256

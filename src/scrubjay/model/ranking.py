@@ -1,14 +1,15 @@
 """The ranking of recall: the weights of a score and the stages that are switched off."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Self
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 
 # SCRUBJAY_RECALL_WITHOUT switches stages off.
 STAGES = (
     "words", "meaning", "context", "kin", "pairs", "phrases", "dates", "names", "manner", "standing", "typos", "rerank",
-    "variants",
+    "reader", "variants",
 )  # fmt: skip
 
 
@@ -44,7 +45,8 @@ class Weights:
     accessed: float = _weight(0.05, "Times the logarithm of the number of reads, counted up to five.")
     settled: float = _weight(0.1, "Its tier is semantic or procedural.")
     general: float = _weight(-0.5, "A memory of no project, for a caller who has one.")
-    foreign: float = _weight(-6.0, "A memory of another project than the caller's.")
+    foreign: float = _weight(-12.0, "A memory of another project than the caller's.")
+    reader: float = _weight(1.25, "Times how well the reader finds that it answers, as a logit.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,15 @@
 """Relations: typed, directed, weighted edges between memories, and the networks they form."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 LINK = "related_to"
+BACK_TEXT = "back_text"
+"""The key in a link's metadata for its text as its target wrote it; `text` is that of its source."""
 SOURCE = "source"
 """The relation of a consolidated memory to an episode that it was made of."""
 
@@ -27,6 +30,10 @@ class Relation:
     def key(self) -> tuple[str, str, str]:
         """The identity of the edge: source, type and target."""
         return self.source, self.type, self.target
+
+    def text_at(self, end: str) -> str:
+        """The text of a link as the memory at one of its ends wrote it."""
+        return self.text if end == self.source else str(self.metadata.get(BACK_TEXT) or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import cast
 
+from scrubjay.errors import NotFound
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.memory import MAIN, Json, Memory, Source
 from scrubjay.model.relation import Relation
@@ -293,6 +295,13 @@ class Missing:
     ref: str
     suggestions: tuple[str, ...] = ()
     why: str = ""
+
+    @property
+    def error(self) -> NotFound:
+        """The error of a caller that needs the memory."""
+        hint = f"Did you mean {' or '.join(self.suggestions)}?" if self.suggestions else "Find it with `recall`"
+        message = f"{self.ref[:100]!r}: {self.why}" if self.why else f"no memory is called {self.ref[:100]!r}"
+        return NotFound(message, hint="" if self.why else hint, ref=self.ref[:200], suggestions=self.suggestions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

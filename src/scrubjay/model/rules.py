@@ -1,10 +1,11 @@
 """The rules of a space: how it treats new memories."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Self, cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 # The collection of the rules of a space, and the keys in it.

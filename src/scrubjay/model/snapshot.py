@@ -1,6 +1,6 @@
 """Memories as JSON: the body that versions store and export writes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from datetime import datetime
 from enum import StrEnum
@@ -24,6 +24,11 @@ def to_body(memory: Memory) -> dict[str, Json]:
         if value != default:
             body[name] = _plain(value)
     return body
+
+
+def values_of(memory: Memory, names: Iterable[str]) -> dict[str, Json]:
+    """Return some fields of the body of a memory, default values too."""
+    return {name: _plain(getattr(memory, name)) for name in names}
 
 
 def as_json(memory: Memory) -> dict[str, Json]:
@@ -75,10 +80,10 @@ def source_from_json(value: Json) -> Source:
         session=_text("source.session", source_fields.get("session", "")),
         conversation=_text("source.conversation", source_fields.get("conversation", "")),
         at=_optional_moment("source.at", source_fields.get("at")),
-        method=_one_of(Method)("source.method", source_fields.get("method", Method.MANUAL)),
+        method=_method("source.method", source_fields.get("method", Method.MANUAL)),
         agent=_text("source.agent", source_fields.get("agent", "")),
         tool=_text("source.tool", source_fields.get("tool", "")),
-        trust=_one_of(Trust)("source.trust", source_fields.get("trust", Trust.UNKNOWN)),
+        trust=_trust("source.trust", source_fields.get("trust", Trust.UNKNOWN)),
     )
 
 
@@ -208,6 +213,9 @@ def _one_of(choices: type[Chosen]) -> Callable[[str, Json], Chosen]:
             raise _wrong(name, "one of " + ", ".join(choices), value) from None
 
     return choose
+
+
+_method, _trust = _one_of(Method), _one_of(Trust)
 
 
 def _source(_: str, value: Json) -> Source:

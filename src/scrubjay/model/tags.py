@@ -1,6 +1,6 @@
 """Tags of a space: their counts, their synonyms, and the normalization of new ones."""
 
-from dataclasses import dataclass
+from scrubjay.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

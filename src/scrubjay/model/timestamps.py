@@ -27,6 +27,8 @@ def parse_moment(text: str, *, field: str) -> datetime:
     """Read ISO 8601; a date alone means its midnight, no zone means UTC."""
     try:
         moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is UTC:
+            return moment
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInput(

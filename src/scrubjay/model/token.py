@@ -1,9 +1,10 @@
 """Tokens: everything about a bearer token except its secret."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access, Grant
 
 

@@ -1,7 +1,8 @@
 """Long operations over whole stores: their progress, and the result of an import."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from scrubjay.lazy import dataclass
 
 Progress = Callable[[int, int], None]
 """Receives the amount that is done and the total."""

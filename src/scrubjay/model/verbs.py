@@ -1,11 +1,12 @@
 """The registry of verbs: what each one does, and where users meet it. It is read without loading the engine."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
+from scrubjay.lazy import dataclass
 from scrubjay.model import requests
 from scrubjay.model.arguments import Request, label_of
 from scrubjay.model.caller import Access
@@ -168,6 +169,11 @@ _ALL = (
         route="POST /skills/{name}/run", tools=("code.run_skill",),
     ),
     _reads(requests.StatusRequest, notes=True, command="status", route="GET /status"),
+    _reads(requests.SpacesRequest, all_spaces=True, command="spaces"),
+    # Who writes what is no business of a guest.
+    _reads(
+        requests.HealthRequest, needs=Access.AGENT, command="health", route="GET /health", tools=("curation.health",),
+    ),
     _runs(requests.DoctorRequest, long=True, all_spaces=True, notes=True, command="doctor"),
     _runs(requests.EmbedMissingRequest, long=True, progress=True, all_spaces=True),
     _runs(
@@ -206,6 +212,9 @@ _ALL = (
     ),
     _writes(
         requests.ImportNotesRequest, notes=True, long=True, progress=True, needs=Access.OWNER, command="notes import",
+    ),
+    _writes(
+        requests.AdoptNotesRequest, notes=True, long=True, progress=True, needs=Access.OWNER, command="notes adopt",
     ),
 )  # fmt: skip
 

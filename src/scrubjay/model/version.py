@@ -1,8 +1,8 @@
 """Versions: the immutable snapshots that every write creates."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Memory
 
 

@@ -98,6 +98,7 @@ def _json(note: NoteRead) -> str:
         "links": list(note.links),
         "observations": list(note.observations),
         **({"mark": note.mark} if note.mark else {}),
+        **({"state": note.state} if note.state != "live" else {}),
     }
     return json.dumps(fields, ensure_ascii=False, indent=2)
 

@@ -4,12 +4,14 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrubjay.engine import Engine
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, ScrubjayError
+from scrubjay.lazy import dataclass
+from scrubjay.lookup.references import resolve
 from scrubjay.model import notes as results
 from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.model.caller import Caller
@@ -18,9 +20,10 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
-from scrubjay.model.notes import NoteDownload, NotesExported, NotesImported, require_export_format
+from scrubjay.model.notes import NoteDownload, NotesAdopted, NotesExported, NotesImported, require_export_format
 from scrubjay.model.relation import LINK
 from scrubjay.model.requests import (
+    AdoptNotesRequest,
     AttachFileRequest,
     AttachPathRequest,
     BacklinksRequest,
@@ -40,7 +43,6 @@ from scrubjay.model.requests import (
     PurgeRequest,
     ReadNoteRequest,
     ReadRequest,
-    RelateRequest,
     ReviewNoteRequest,
     SearchNotesRequest,
     StatusRequest,
@@ -55,7 +57,7 @@ from scrubjay.notes.markdown.naming import SUFFIX, file_name, id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.sections import link_syntax
 from scrubjay.notes.queries import search
-from scrubjay.notes.queries.links import find_backlinks, find_broken_links, ids_by_alias
+from scrubjay.notes.queries.links import find_backlinks, find_broken_links, ids_by_alias, link_request
 from scrubjay.notes.render import normalize_category, render_date, render_note
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
 from scrubjay.notes.vault_provider import VaultProvider
@@ -123,8 +125,6 @@ class Notes:
             raise InvalidInput("the identifier is empty", hint="Give the id or the title of a note", field="identifier")
         ref = await self._resolve(identifier, who=who)
         answer = await self.engine.read(ReadRequest(ids=(ref,), format="json"), who=who)
-        if not answer.memories and (name := await self._find_by_words(identifier, who=who)):
-            answer = await self.engine.read(ReadRequest(ids=(name,), format="json"), who=who)
         if not answer.memories:
             raise _not_found(identifier, answer.missing[0].suggestions)
         memory = answer.memories[0]
@@ -173,9 +173,7 @@ class Notes:
         """Link two notes with each other; `link_text` replaces the other note's title as the text of the link."""
         source, target = [await self._resolve(ref, who=who) for ref in (request.source_id, request.target_id)]
         with _errors_about():
-            related = await self.engine.relate(
-                RelateRequest(source=source, target=target, text=request.link_text), who=who
-            )
+            related = await self._link(source, target, text=request.link_text, who=who)
         paths, warnings = await self._sync_files([related.source, related.target], space=who.space)
         link = Link(
             target=await self._link_target(related.target, paths, space=who.space),
@@ -339,6 +337,20 @@ class Notes:
             request.folder, category=normalize_category(request.category), dry_run=request.dry_run, progress=progress
         )
 
+    async def adopt_notes(
+        self, request: AdoptNotesRequest, *, who: Caller, progress: Progress | None = None
+    ) -> NotesAdopted:  # fmt: skip
+        """Make a folder with notes of other programs the folder of this space's notes; its files stay as they are."""
+        from scrubjay.notes import adoption  # noqa: PLC0415 - few callers adopt
+
+        vaults = self._require_vaults(who.space)
+        await asyncio.to_thread(adoption.require_adoptable, request.folder, vaults=vaults)
+        if request.dry_run:
+            return await adoption.plan(
+                request.folder, engine=self.engine, who=who, by_title=vaults.naming != "id", progress=progress
+            )
+        return await adoption.adopt(request.folder, vaults=vaults, who=who, progress=progress)
+
     # ---- sync and health ----
 
     async def sync_notes(
@@ -348,25 +360,22 @@ class Notes:
 
         `adopt`: take over the folder from another store.
         """
-        if self.vaults is None or self.vaults.space != who.space:
-            raise InvalidInput(
-                f"the space {who.space!r} has no folder of notes",
-                hint=f"Its notes are in the store alone; {self._folder_hint}",
-                field="space",
-            )
-        vault = await self.vaults.require(adopt=request.adopt)
+        vaults = self._require_vaults(who.space)
+        vault = await vaults.require(adopt=request.adopt)
         synced = await vault.sync(progress=progress, deletions=request.deletions)
         # Report the folder as the user has named it, which may be a link to the real one.
-        return replace(
-            synced, folder=str(self.vaults.folder), problems=(*self.vaults.take_news(), *synced.problems)
-        )  # fmt: skip
+        return replace(synced, folder=str(vaults.folder), problems=(*vaults.take_news(), *synced.problems))
 
     async def purge(self, request: PurgeRequest, *, who: Caller) -> Outcome:
         """Destroy memories in the trash, with their files and their traces in the ledger."""
+        if (vault := await self._vault(who.space)) is None or request.dry_run:
+            return await self.engine.purge(request, who=who)
+        planned = (await self.engine.purge(replace(request, dry_run=True), who=who)).done
+        doomed = await self.engine.reader.get(who.space, [written.id for written in planned])
         outcome = await self.engine.purge(request, who=who)
-        if outcome.done and not outcome.dry_run and (vault := await self._vault(who.space)) is not None:
+        if outcome.done:
             try:
-                await vault.erase_purged()
+                await vault.erase_purged(doomed.values())
             except ScrubjayError as error:
                 # The memories are destroyed; the next sync removes the rest.
                 _log.warning("purged notes are not erased yet", extra={"fields": {"error": error.code}})
@@ -419,7 +428,7 @@ class Notes:
     # ---- references ----
 
     async def _resolve(self, identifier: str, *, who: Caller) -> str:
-        """Return a reference that the engine finds, also for a link, a file name or an alias."""
+        """Return a reference that the engine finds, also for a link, a file name, an alias or half of a title."""
         ref = require_text(identifier, field="identifier").strip()
         if ref.startswith("[[") and ref.endswith("]]"):
             ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
@@ -428,7 +437,11 @@ class Notes:
         stem = link_target(ref).rpartition("/")[2]
         is_plain_name = stem == ref and not id_in(ref)
         own_id = "" if is_plain_name else id_in(stem) or await self._find_by_path(ref, space=who.space)
-        return own_id or await self._find_by_alias(ref, who=who) or stem
+        if own_id := own_id or await self._find_by_alias(ref, who=who):
+            return own_id
+        if stem != ref and any([await self.engine.reader.find(space, stem) for space in who.spaces]):
+            return stem
+        return await self._find_by_words(ref, who=who) or stem
 
     async def _find_by_alias(self, ref: str, *, who: Caller) -> str:
         """Return the id of the note with an alias, from the first of the caller's spaces that has one."""
@@ -470,6 +483,15 @@ class Notes:
                 "SCRUBJAY_NOTESTORE_PATH if its files may be plain"
             )
         return "only the server's own space has a folder"
+
+    def _require_vaults(self, space: str) -> VaultProvider:
+        if self.vaults is None or self.vaults.space != space:
+            raise InvalidInput(
+                f"the space {space!r} has no folder of notes",
+                hint=f"Its notes are in the store alone; {self._folder_hint}",
+                field="space",
+            )
+        return self.vaults
 
     def _folder(self, space: str) -> Path | None:
         return self.vaults.folder if self.vaults is not None and self.vaults.space == space else None
@@ -570,6 +592,23 @@ class Notes:
                 for other in others.values()
             ),
         )
+
+    async def _link(self, source: str, target: str, *, text: str, who: Caller) -> Related:
+        """Link two notes; the text is that of the source, also if the other note has linked them before."""
+        memories = [await resolve(self.engine.reader, ref, space=who.space) for ref in (source, target)]
+        ids = [memory.trunk or memory.id for memory in memories]
+        relations = await self.engine.reader.relations(who.space, ids)
+        ends = [tuple(ids), tuple(reversed(ids))]
+        existing = next(
+            (item for item in relations if item.type == LINK and (item.source, item.target) in ends), None
+        )  # fmt: skip
+        related = await self.engine.relate(link_request(*ids, relation=existing, text=text), who=who)
+        if related.source == ids[0]:
+            return related
+        return Related(
+            action=related.action, source=related.target, source_name=related.target_name, target=related.source,
+            target_name=related.source_name, source_links=related.target_links, target_links=related.source_links,
+        )  # fmt: skip
 
     async def _note_linked(self, related: Related, *, who: Caller) -> results.NoteLinked:
         links: dict[str, list[str]] = {}

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -11,18 +11,22 @@ from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError, StoreError, VaultUnavailable
 from scrubjay.locking import FileLock
 from scrubjay.model.change import Action, Change
+from scrubjay.model.memory import Memory
 from scrubjay.model.notes import NotesSynced
+from scrubjay.model.requests import RulesRequest, ScanLaterRequest
 from scrubjay.notes.attachments.service import Attachments
 from scrubjay.notes.files.folder import ATTACHMENTS, TEMPLATES, Folder
 from scrubjay.notes.files.ledger import Ledger
 from scrubjay.notes.files.watch import EVERYTHING, watch_folder
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link
+from scrubjay.notes.markdown.wiki import key_of
 from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.reconciler import PendingWork, Reconciler
 from scrubjay.notes.sync.scan import (
     FOLDER_PROBLEM,
     describe_drift,
+    find_blank_files,
     find_new_files,
     find_unfinished,
     find_unwritten,
@@ -81,6 +85,11 @@ class Vault:
         return self._lock.held
 
     @property
+    def copy(self) -> Path | None:
+        """The archive of the notes of other programs that was made when this vault adopted their folder, just now."""
+        return self.root / self._context.folder.copy if self._context.folder.copy else None
+
+    @property
     def attachments(self) -> Attachments | None:
         """The files that the notes embed."""
         return self._context.attachments
@@ -89,8 +98,11 @@ class Vault:
     def _ledger(self) -> Ledger:
         return self._context.ledger
 
-    async def sync_notes(self, ids: Sequence[str]) -> None:
-        """Synchronize the files of memories now; obstacles are listed by `problems`."""
+    async def sync_notes(self, ids: Sequence[str], *, broken: Mapping[str, Collection[str]] | None = None) -> None:
+        """Synchronize the files of memories now; obstacles are listed by `problems`.
+
+        `broken`: an import has related the notes; of each, the keys of the links that name no note.
+        """
         if not self.is_active or not ids:
             return
         if not self._is_ready:
@@ -100,7 +112,7 @@ class Vault:
             if len(new) < len(ids):
                 await self._prepare()
         async with self._reconciling:
-            pending = await self._reconciler.reconcile_notes(ids)
+            pending = await self._reconciler.reconcile_notes(ids, broken=broken)
         self._schedule(pending)
 
     async def paths_of(self, ids: Sequence[str]) -> Mapping[str, Path]:
@@ -116,6 +128,21 @@ class Vault:
     async def count_files(self) -> int:
         """Return the number of notes that have a file."""
         return await self._context.run_blocking(lambda: sum(has_file(entry) for entry in self._ledger.all()))
+
+    async def taken_paths(self) -> set[str]:
+        """Return the keys of the paths of all notes."""
+        return await self._context.run_blocking(
+            lambda: {key_of(entry.path) for entry in self._ledger.all() if has_file(entry)}
+        )
+
+    @property
+    def linked(self) -> int:
+        """The number of links that files have made since this vault was opened."""
+        return self._context.counts["linked"]
+
+    async def blank_files(self) -> tuple[str, ...]:
+        """Return the files that have no content yet, and therefore no memory."""
+        return await find_blank_files(self._context)
 
     async def missing_links(self) -> tuple[tuple[str, Link], ...]:
         """Return the links to notes that do not exist, with the ids of the notes that contain them."""
@@ -141,13 +168,20 @@ class Vault:
         except VaultUnavailable as error:
             return (str(error),)
 
-    async def sync(self, *, progress: Progress | None = None, deletions: bool = False) -> NotesSynced:
+    async def sync(
+        self, *, progress: Progress | None = None, deletions: bool = False, run: str = ""
+    ) -> NotesSynced:  # fmt: skip
         """Compare both sides completely and synchronize them.
 
-        `deletions`: trash the memories of missing files even if most files are missing.
+        `deletions`: trash the memories of missing files even if most files are missing. `run`: what the files change in
+        the store belongs to it, so that one `undo` takes it back.
         """
         before = Counter(self._context.counts)
-        checked = await self._sync_all(progress=progress, deletions=deletions) if self.is_active else 0
+        self._context.run = run
+        try:
+            checked = await self._sync_all(progress=progress, deletions=deletions) if self.is_active else 0
+        finally:
+            self._context.run = ""
         counts = self._context.counts - before
         return NotesSynced(
             folder=str(self.root), checked=checked, taken=counts["taken"], created=counts["created"],
@@ -177,8 +211,10 @@ class Vault:
                 await self._context.run_blocking(self._ledger.erase_removed)
             await self._context.run_blocking(self._ledger.set_cursor, changes[-1].seq)
 
-    async def erase_purged(self) -> None:
+    async def erase_purged(self, purged: Iterable[Memory]) -> None:
         """Remove the files of purged memories now, with every trace of them in the ledger."""
+        if self.attachments is not None:
+            await self.attachments.erase(purged)
         if not self.is_active:
             return
         if not self._is_ready:
@@ -191,7 +227,12 @@ class Vault:
         files = [path for path in changed if not path.casefold().endswith(".md")]
         if self.attachments is not None and files:
             await self.attachments.appeared(files)
-        notes = [path for path in changed if path.partition("/")[0].casefold() not in _FOLDERS_WITHOUT_NOTES]
+        notes = [
+            path
+            for path in changed
+            if path.partition("/")[0].casefold() not in _FOLDERS_WITHOUT_NOTES
+            and not self._context.folder.is_template(path)
+        ]
         for start in range(0, len(notes), _CHUNK):
             async with self._reconciling:
                 pending = await self._reconciler.reconcile_paths(notes[start : start + _CHUNK])
@@ -257,6 +298,7 @@ class Vault:
             await self._context.record_problem(entry.path, entry.reason)
         async with self._reconciling:
             await self._reconciler.connect_new_notes()
+        await self._scan_later()
         await self._reconcile_notes(await find_unfinished(self._context))
         async for ids in find_unwritten(self._context):
             await self._reconcile_notes(ids)
@@ -269,6 +311,13 @@ class Vault:
         await self.sync_changes()
         self._is_ready = True
         return result.checked
+
+    async def _scan_later(self) -> None:
+        """Let a job look for conflicts of memories that were stored together."""
+        engine, who = self._context.engine, self._context.new_caller()
+        if self._context.needs_scan and (await engine.rules(RulesRequest(), who=who)).conflicts != "off":
+            await engine.scan_later(ScanLaterRequest(), who=who)
+        self._context.needs_scan = False
 
     async def _trash_missing(self, ids: Sequence[str], *, deletions: bool) -> None:
         """Trash the memories of deleted files, unless so many are missing that it is probably a mistake."""
@@ -399,6 +448,7 @@ async def open_vault(
     home: str = "",
     adopt: bool = False,
     attachments: Attachments | None = None,
+    naming: str = "auto",
     key: str = "",
 ) -> AsyncGenerator[Vault]:
     """Open a vault, and create its folder if it is missing. `ledger` is the path of the ledger, which can be deleted.
@@ -415,7 +465,7 @@ async def open_vault(
     try:
         owner = f"{store_id} {vault_id} {opened.root}"
         context = SyncContext(
-            engine=engine, folder=opened, space=space,
+            engine=engine, folder=opened, space=space, naming=naming,
             ledger=await asyncio.to_thread(Ledger.open, ledger, writable=lock.held, owner=owner, key=key),
             attachments=attachments or Attachments(engine, root=opened.root, space=space),
         )  # fmt: skip

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ class VaultProvider:
         space: str,
         opens: OpenVault,
         expected: bool = False,
+        fixed: bool = False,
+        naming: str = "auto",
         largest_attachment: int = LARGEST_ATTACHMENT,
     ) -> None:
         self.folder = folder
@@ -42,10 +45,14 @@ class VaultProvider:
         self.space = space
         self.problem = ""
         self.news: tuple[str, ...] = ()
+        # The settings name the folder, so that the next start would return to it.
+        self.fixed = fixed
+        self.naming = naming
         self._opens = opens
         self._expected = expected
         self._vault: Vault | None = None
         self._stack = AsyncExitStack()
+        self._follower: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._opened = asyncio.Event()
 
@@ -78,6 +85,36 @@ class VaultProvider:
                 async with asyncio.timeout(_POLL_SECONDS):
                     await self._opened.wait()
         return vault
+
+    async def switch(self, folder: Path) -> "Vault":
+        """Open the vault in another folder, and close the present one; if that fails, the present folder stays."""
+        async with self._lock:
+            if self._follower is not None:
+                self._follower.cancel()
+                await asyncio.wait([self._follower])
+            await self.close()
+            vault = await self._stack.enter_async_context(self._opens(folder=folder))
+            self._opens = partial(self._opens, folder=folder)
+            self.folder, self._vault, self.problem = folder, vault, ""
+            self._opened.set()
+            return vault
+
+    async def follow(self, run: "Callable[[Vault], Coroutine[object, object, None]]") -> None:
+        """Run a function with the vault as soon as there is one, and again with each that replaces it."""
+        while True:
+            vault = await self.wait_until_open()
+            self._follower = task = asyncio.create_task(run(vault))
+            try:
+                await asyncio.wait([task])
+            finally:
+                self._follower = None
+                task.cancel()
+            if not task.cancelled():
+                task.result()
+                return
+            async with self._lock:
+                # Wait until the vault has been replaced.
+                pass
 
     def take_news(self) -> tuple[str, ...]:
         """Return the news and clear them."""

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -20,6 +19,7 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from scrubjay.lazy import dataclass
 from scrubjay.telemetry import Span, request_id, trace_parent
 from scrubjay.version import VERSION
 

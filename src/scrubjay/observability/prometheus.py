@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from scrubjay.engine import EngineIndex
 from scrubjay.errors import ScrubjayError
+from scrubjay.model.health import HealthReport, Thresholds, VerbLatency, WriteCounts, share
+from scrubjay.model.memory import State
 from scrubjay.observability.exposition import DurationHistogram, content_type, document, lines_of
 from scrubjay.telemetry import Span, gauges
 from scrubjay.version import VERSION
@@ -23,6 +26,7 @@ _REQUEST_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 _STAGE_BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 5.0)
 _LAG_BOUNDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _MAX_ROUTES = 200
+_MAX_VERBS = 30
 # Spans are counted in batches of this size, which is cheaper than one by one during other work.
 _BATCH = 64
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET")
@@ -106,6 +110,7 @@ class Metrics:
         self._counters = {name: _LabelledCounter(name, registry=registry) for name in _COUNTERS}
         self._http = _HttpMetrics(registry)
         self._gauges = _Gauges(registry)
+        self._health = _HealthGauges(registry)
         self._loop_lag = Histogram(
             "scrubjay_loop_lag_seconds", "How late the event loop runs.", buckets=_LAG_BOUNDS, registry=registry
         )
@@ -136,6 +141,19 @@ class Metrics:
     def clients(self, kind: str, read: Callable[[], int]) -> None:
         """Register a function that returns the number of connected clients of a kind."""
         self._clients[kind] = read
+
+    def latencies(self) -> tuple[VerbLatency, ...]:
+        """Return how long the requests of each verb took, the most frequent verb first."""
+        self._count_finished()
+        latencies = [
+            VerbLatency(verb=verb, count=count, p50=p50, p95=p95, p99=p99)
+            for verb, count, (p50, p95, p99) in self._request_seconds.quantiles((0.5, 0.95, 0.99))
+        ]
+        return tuple(sorted(latencies, key=lambda latency: (-latency.count, latency.verb))[:_MAX_VERBS])
+
+    def health(self, report: HealthReport) -> None:
+        """Show the health of all spaces; it names none of them."""
+        self._health.show(report)
 
     def loop_lag(self, seconds: float) -> None:
         """Count one measurement of the event loop's lag."""
@@ -236,6 +254,38 @@ class _Gauges:
             "scrubjay_build_info", "Always 1; the labels name the build.", ("version", "python"), registry=registry
         )
         build.labels(VERSION, platform.python_version()).set(1)
+
+
+class _HealthGauges:
+    """The health of all spaces together, when a daemon last looked; without a look they are 0."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._memories = Gauge("scrubjay_memories", "Memories, by state.", ("state",), registry=registry)
+        self._conflicts = Gauge("scrubjay_conflicts_pending", "Conflicts that wait for a decision.", registry=registry)
+        self._tags = Gauge("scrubjay_tags", "Different tags, added up over spaces.", registry=registry)
+        self._unembedded = Gauge("scrubjay_unembedded", "Memories that wait for a vector.", registry=registry)
+        self._duplicates = Gauge(
+            "scrubjay_duplicate_rate", "Share of the writes of a week that said what was known.", registry=registry
+        )
+        self._thin = Gauge("scrubjay_thin_rate", "Share of live memories that say too little.", registry=registry)
+        self._alerts = Gauge("scrubjay_alerts", "Alerts that last, by name.", ("name",), registry=registry)
+        self._names = [threshold.name for threshold in fields(Thresholds)]
+        self.show(HealthReport(since="", spaces=()))
+
+    def show(self, report: HealthReport) -> None:
+        spaces = report.spaces
+        for state in State:
+            self._memories.labels(state.value).set(sum(space.memories.get(state.value, 0) for space in spaces))
+        self._conflicts.set(sum(space.conflicts for space in spaces))
+        self._tags.set(sum(space.tags for space in spaces))
+        self._unembedded.set(sum(space.unembedded for space in spaces))
+        writes = WriteCounts()
+        for space in spaces:
+            writes = writes.plus(space.writes)
+        self._duplicates.set(writes.repeats)
+        self._thin.set(share(sum(space.thin for space in spaces), sum(space.live for space in spaces)))
+        for name in self._names:
+            self._alerts.labels(name).set(sum(alert.name == name for alert in report.alerts))
 
 
 class _LabelValues:

@@ -2,12 +2,23 @@
 
 from scrubjay.model.version import MemoryHistory
 from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, StoredAnswer, Write
-from scrubjay.ports.models import Clock, Embedder, Llm, MediaSource, PassageSearcher, Profile, Reranker, VectorIndex
+from scrubjay.ports.models import (
+    Clock,
+    Embedder,
+    Llm,
+    MediaSource,
+    PairReader,
+    PassageSearcher,
+    Profile,
+    Reranker,
+    VectorIndex,
+)
 from scrubjay.ports.store import (
     BodyCheck,
     ChangeLog,
     DamagedBody,
     DocumentStore,
+    Footprint,
     Handle,
     LexicalMatch,
     Lexicon,
@@ -35,6 +46,7 @@ __all__ = [
     "Edge",
     "Embedded",
     "Embedder",
+    "Footprint",
     "Handle",
     "IdempotencyRecord",
     "LexicalMatch",
@@ -44,6 +56,7 @@ __all__ = [
     "MemoryHistory",
     "MemoryReader",
     "Neighbours",
+    "PairReader",
     "PassageSearcher",
     "Profile",
     "Progress",

@@ -4,10 +4,10 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
+from scrubjay.lazy import dataclass
 from scrubjay.ports import ChangeLog
 
 

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import field
 from datetime import datetime
 from typing import Protocol
 
+from scrubjay.lazy import dataclass
+from scrubjay.model.conflict import DatedStatement, PairShares
 from scrubjay.model.media import Media
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.passage import Point, Vector
@@ -51,7 +53,8 @@ class Profile:
     `weight` converts cosine to BM25 points. Two texts count as the same from a similarity of `same`, as the similarity
     gate computes it from cosine and words; texts of one session belong together from a cosine of `related`. `measured`
     lists the parameters that were calibrated with this model; the others are taken from similar models. `media` lists
-    the groups of media, such as `image`, that it embeds into one space with texts.
+    the groups of media, such as `image`, that it embeds into one space with texts. `arithmetic` says how this machine
+    computes it.
     """
 
     model: str
@@ -64,6 +67,7 @@ class Profile:
     related: float = 0.6
     measured: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
+    arithmetic: str = field(default="", compare=False)
 
     @property
     def is_english(self) -> bool:
@@ -119,6 +123,22 @@ class Reranker(Protocol):
 
     async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return a score for each text, in order; higher is better. Raises RerankingUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Release the model."""
+        ...
+
+
+class PairReader(Reranker, Protocol):
+    """Reads two texts together: what the later of two statements does to the earlier, and how well one answers."""
+
+    async def name(self) -> str:
+        """Return the name of the model. Raises EmbeddingUnavailable."""
+        ...
+
+    async def judge(self, pairs: Sequence[tuple[DatedStatement, DatedStatement]]) -> list[PairShares]:
+        """Return what the second of each two does to the first, all in one batch. Raises EmbeddingUnavailable."""
         ...
 
     async def close(self) -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
@@ -81,6 +82,19 @@ class StoreStatistics:
     vectors: Mapping[str, int]
     facets: Mapping[str, int] = field(default_factory=dict[str, int])
     details: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """Sizes that are known without reading the memories: those of a space by state, and the bytes of the store.
+
+    A store may know `body_bytes` and `stored_bytes`, which tell of the compression, of its newest bodies alone.
+    """
+
+    memories: Mapping[str, int]
+    body_bytes: int
+    stored_bytes: int
+    store_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +194,10 @@ class Records(MemoryReader, Protocol):
 
     async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
         """Destroy memories and every trace of their text; returns their number."""
+        ...
+
+    async def label(self, space: str, memory_id: str, number: int, *, before: str, message: str) -> bool:
+        """Replace the message of a version; False if it is not `before` any more. Creates no version."""
         ...
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
@@ -314,8 +332,8 @@ class VectorStore(Protocol):
         """Delete vectors that are of no use, so that their texts can be embedded again."""
         ...
 
-    async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
-        """Return (space, memory id) of memories with a passage that the model has not embedded."""
+    async def without_vectors(self, model: str, *, limit: int, space: str = "") -> list[tuple[str, str]]:
+        """Return (space, memory id) of memories with a passage that the model has not embedded, of one space or all."""
         ...
 
     async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
@@ -384,6 +402,10 @@ class DocumentStore(Protocol):
 
     async def documents(self, space: str, collection: str, *, after: str = "", limit: int) -> list[Document]:
         """Return the documents of a collection in the order of their keys, after a given key."""
+        ...
+
+    async def document_count(self, space: str, collection: str) -> int:
+        """Return the number of documents of a collection."""
         ...
 
     async def latest_documents(
@@ -455,6 +477,10 @@ class Upkeep(Protocol):
         """Return sizes and counts."""
         ...
 
+    async def footprint(self, space: str) -> Footprint:
+        """Return sizes without reading the memories: it is called often."""
+        ...
+
     async def check(self, *, deep: bool = False) -> list[str]:
         """Return the problems of the store; empty if there are none. `deep` reads every body."""
         ...
@@ -484,6 +510,11 @@ class Upkeep(Protocol):
 
 class RecordStore(Records, Lexicon, VectorStore, ChangeLog, DocumentStore, Tokens, Upkeep, Protocol):
     """The primary store: the source of truth for memories, vectors, documents and tokens."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it reads a few rows in this process: two reads at once take as long as one after the other."""
+        ...
 
     def transaction(self, space: str) -> AbstractAsyncContextManager["RecordStore"]:
         """Return a store whose commits to the space are stored together at the end of the block, or none of them.

@@ -8,6 +8,8 @@ from scrubjay.ports import Clock, Records
 from scrubjay.recalling.usage import UsageLog
 
 _DELAY = 2.0
+# Of a question that finds thousands, so many are counted: the others were hardly read.
+_MAX_HITS = 50
 
 Access = tuple[str, str]
 """A memory that was read, as its space and its id."""
@@ -36,7 +38,8 @@ class AccessLog:
             self._task = asyncio.get_running_loop().create_task(self._flush_later())
 
     def note_question(self, question: str, hits: Sequence[Access], *, space: str, is_answered: bool) -> None:
-        """Record a question and the memories that it found."""
+        """Record a question and the best of the memories that it found."""
+        hits = hits[:_MAX_HITS]
         self.note(hits)
         if self.usage is not None and question.strip():
             self.usage.note_question(question, space=space, hits=hits, is_answered=is_answered)

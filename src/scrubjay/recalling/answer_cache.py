@@ -3,9 +3,9 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Memory
 from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Recalled

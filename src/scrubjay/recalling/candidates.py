@@ -1,17 +1,24 @@
 """Third stage: gather candidate passages, by shared words and by near meaning."""
 
 import asyncio
-import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
-from scrubjay.model.passage import StoredPassage, Vector, cosine_similarities
+from scrubjay.lazy import dataclass
+from scrubjay.model.passage import (
+    AROUND,
+    PassageColumns,
+    PassageList,
+    StoredPassage,
+    Vector,
+    cosine_similarities,
+)
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.ports import Embedder, PassageSearcher, RecordStore, VectorStore
@@ -24,8 +31,6 @@ _LEXICAL_LIMIT = 200
 _DENSE_LIMIT = 64
 # So many of both are read and ranked, plus two for each requested hit. Twice as many did not improve recall.
 _RANKED_LIMIT = 48
-# Each candidate is read with so many neighbours on either side.
-AROUND = 4
 # So many spans of days that a question names are searched separately, with some days around each.
 _MAX_SPANS = 2
 # So many passages of such days, or of the caller's project, are added.
@@ -64,10 +69,12 @@ class Candidates:
     `is_complete`: a deeper search would find no others.
     """
 
-    passages: tuple[StoredPassage, ...]
-    neighbours: tuple[StoredPassage, ...]
+    passages: Sequence[StoredPassage]
+    neighbours: Sequence[StoredPassage]
     terms: QueryTerms
     dense: DenseMatches
+    # The columns of both, if the store has them ready.
+    columns: PassageColumns | None = None
     is_complete: bool = True
 
 
@@ -92,16 +99,18 @@ async def gather_candidates(
         is_partial = len(lexical) >= _LEXICAL_LIMIT + deeper or len(dense.cosines) >= _DENSE_LIMIT + deeper
         if is_partial and question.from_project and not question.filter.project:
             bounds = await _add_own(bounds, query, terms, dense, search=search)
-        numbers = heapq.nlargest(_RANKED_LIMIT + deeper, bounds, key=bounds.__getitem__)
+        numbers = sorted(bounds, key=bounds.__getitem__, reverse=True)[: _RANKED_LIMIT + deeper]
         is_complete = (
             len(lexical) < _LEXICAL_LIMIT + deeper
             and len(dense.cosines) < _DENSE_LIMIT + deeper
             and len(numbers) < _RANKED_LIMIT + deeper
         )
     with telemetry.stage("recall.passages"):
-        passages, neighbours = await _read_passages(numbers, search=search)
+        passages, neighbours, columns = await _read_passages(numbers, search=search)
         dense = await compare_passages(dense, passages, search=search)
-    return Candidates(passages=passages, neighbours=neighbours, terms=terms, dense=dense, is_complete=is_complete)
+    return Candidates(
+        passages=passages, neighbours=neighbours, terms=terms, dense=dense, columns=columns, is_complete=is_complete
+    )
 
 
 async def compare_passages(
@@ -225,15 +234,18 @@ def _rarest_terms(terms: QueryTerms) -> list[str]:
 
 async def _read_passages(
     numbers: Sequence[int], *, search: SpaceSearch
-) -> tuple[tuple[StoredPassage, ...], tuple[StoredPassage, ...]]:
-    """Return the numbered passages with those of the overlay, and the passages around them."""
+) -> tuple[Sequence[StoredPassage], Sequence[StoredPassage], PassageColumns | None]:
+    """Return the numbered passages with those of the overlay, the passages around them, and the columns of all."""
     around = AROUND if search.ranking.uses("context") else 0
     stored = await search.store.stored_passages(search.space, numbers, around=around)
     overlay, candidates = search.overlay, set(numbers)
+    if isinstance(stored, PassageList) and not overlay.memories:
+        searched_count = len(stored.columns.around)
+        return stored[:searched_count], stored[searched_count:], stored.columns
     if overlay.memories:
         stored = [passage for passage in stored if passage.memory_id not in overlay.memories]
     overlaid = overlay.passages
     if not around:
         overlaid = tuple(passage._replace(before=(), after=()) for passage in overlaid)
-    passages = tuple(passage for passage in stored if passage.id in candidates) + overlaid
-    return passages, tuple(passage for passage in stored if passage.id not in candidates)
+    passages = (*(passage for passage in stored if passage.id in candidates), *overlaid)
+    return passages, [passage for passage in stored if passage.id not in candidates], None

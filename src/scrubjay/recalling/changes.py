@@ -6,10 +6,11 @@ an update has weighed against each other, the one with more relevance comes firs
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from scrubjay.detection.statement import DisputedStatement, find_statement
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
@@ -159,7 +160,7 @@ class FiledChanges:
             if newer is None:
                 return None
             if newer.holds(self.now):
-                best = first_passage(newer)._replace(score=outdated.best.score)
+                best = first_passage(newer)._replace(score=outdated.best.score, answers=outdated.best.answers)
                 entities = (newer.entity,) if newer.entity else ()
                 return RankedMemory(memory=newer, best=best, entities=entities, evidence=outdated.evidence)
             memory = newer
@@ -244,6 +245,8 @@ async def _read(changes: FiledChanges, ids: Sequence[str], *, reader: TolerantRe
         for conflict in map(parse_conflict, settled)
         if conflict is not None and conflict.memory != conflict.other
     ]
+    # Of several, the one with the newest memory counts: ids begin with the time.
+    between.sort(key=lambda conflict: (conflict.memory, conflict.other))
     superseding = [conflict for conflict in between if conflict.strategy is Strategy.SUPERSEDE]
     updating = [conflict for conflict in between if conflict.strategy is Strategy.UPDATE]
     pending = [
@@ -251,7 +254,6 @@ async def _read(changes: FiledChanges, ids: Sequence[str], *, reader: TolerantRe
         for conflict in map(parse_conflict, waiting)
         if conflict is not None and conflict.type is ConflictType.CONTRADICTION and conflict.memory != conflict.other
     ]
-    # Of several, the one with the newest memory is shown: ids begin with the time.
     pending.sort(key=lambda conflict: (conflict.memory, conflict.other))
     ends = {end for conflict in (*superseding, *updating, *pending) for end in (conflict.memory, conflict.other)}
     missing = sorted(ends - changes.memories.keys())
@@ -283,7 +285,7 @@ def _is_weighed_down(memory: Memory) -> bool:
 
 def _stand_in(memory: Memory, statement: str, match: RankedMemory) -> RankedMemory:
     """Return a memory that no search has found in the place of one that was, with its score."""
-    best = first_passage(memory)._replace(score=match.best.score)
+    best = first_passage(memory)._replace(score=match.best.score, answers=match.best.answers)
     place = find_statement(memory, statement)
     if place is not None and place.observation is not None:
         passage = best.passage._replace(observation=place.observation, start=0, end=len(place.text))

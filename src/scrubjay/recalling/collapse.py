@@ -1,9 +1,10 @@
 """Collapses ranked passages into memories, and the records of one text into one result."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.decay import LASTING, relevance_at
 from scrubjay.model.labels import source_at
@@ -168,7 +169,7 @@ def _is_full(arranged: Arranged, count: int, *, unread: float) -> bool:
     read = len(arranged.shown) + len(arranged.surplus)
     if read >= _MAX_PAGES_READ * count:
         return True
-    if any(match.best.project < 0 and match.best.score < unread for match in arranged.shown[:count]):
+    if any(match.best.score < unread for match in arranged.shown[:count]):
         return False
     has_document = any(match.source.trust is Trust.DOCUMENT for match in arranged.shown[:count])
     return len(arranged.shown) >= count and (not has_document or read > count)

@@ -6,8 +6,8 @@ such hits that answered on development data: a logistic function of four figures
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import SPOKEN
 from scrubjay.ports import Profile
 from scrubjay.recalling.collapse import Evidence, RankedMemory
@@ -26,6 +26,8 @@ _MAX_WEAK = 2
 # points, and the constant. The second set is for hits of which the cosine says nothing.
 _WITH_MEANING = (2.28, 1.75, -0.71, 0.16, -2.76)
 _WORDS_ALONE = (0.0, 2.58, -1.16, 0.17, -2.13)
+# Where the reader has read a hit: the weights of its logit and of what the other figures say, and the constant.
+_READ = (0.5, 0.7, -0.2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +60,25 @@ def gather_evidence(match: RankedMemory, terms: QueryTerms, *, language: str, pr
 def judge(matches: Sequence[RankedMemory], *, projects: ProjectOrder, least: float | None) -> Judged:
     """Return the hits that are likely enough to answer; without `least`, at most two weak ones if there are none."""
     best = max((match.best.score for match in matches), default=0.0)
-    confidences = [_confidence(match, best=best, projects=projects) for match in matches]
+    confidences = [confidence_of(match, best=best, projects=projects) for match in matches]
+    # What was not read was found behind all that was.
+    read = [each for match, each in zip(matches, confidences, strict=True) if match.best.answers is not None]
+    confidences = [
+        each if match.best.answers is not None else min([each, *read])
+        for match, each in zip(matches, confidences, strict=True)
+    ]
     if least is not None:
         return _select(matches, confidences, [confidence >= least for confidence in confidences])
-    if not any(match.evidence is not None and match.evidence.decides for match in matches):
+    if not read and not any(match.evidence is not None and match.evidence.decides for match in matches):
         # Words alone, or a model with estimated figures, cannot tell: nothing is held back.
         return _select(matches, confidences, [True] * len(matches))
     if any(confidence >= FLOOR for confidence in confidences):
+        # The reader orders the hits of an answer, and alone leaves out none.
+        best = max(match.best.score - match.best.reader for match in matches)
+        unread = [confidence_of(match, best=best, projects=projects, reads=False) for match in matches]
         selected = [
-            confidence >= _FLOOR_BESIDE or (confidence > 0 and bool(match.best.passage.asks & SPOKEN))
-            for match, confidence in zip(matches, confidences, strict=True)
+            max(confidence, other) >= _FLOOR_BESIDE or (confidence > 0 and bool(match.best.passage.asks & SPOKEN))
+            for match, confidence, other in zip(matches, confidences, unread, strict=True)
         ]
         return _select(matches, confidences, selected)
     return Judged(
@@ -86,7 +97,8 @@ def _select(matches: Sequence[RankedMemory], confidences: Sequence[float], selec
     )
 
 
-def _confidence(match: RankedMemory, *, best: float, projects: ProjectOrder) -> float:
+def confidence_of(match: RankedMemory, *, best: float, projects: ProjectOrder, reads: bool = True) -> float:
+    """Return how likely a match answers, beside another with the best score; `reads`: also by the reader."""
     evidence = match.evidence
     if evidence is None or projects.means_another(match.memory, match.text):
         return 0.0
@@ -95,7 +107,9 @@ def _confidence(match: RankedMemory, *, best: float, projects: ProjectOrder) -> 
         meaning * (evidence.meaning or 0.0)
         + covered * evidence.covered
         + unknown * evidence.unknown
-        + distance * (match.best.score - best)
+        + distance * (match.best.score - (0.0 if reads else match.best.reader) - best)
         + constant
     )
+    if reads and match.best.answers is not None:
+        logit = _READ[0] * match.best.answers + _READ[1] * logit + _READ[2]
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))

@@ -4,10 +4,11 @@ Each section has its share of the token budget, and the rest of one goes to the 
 """
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails, ConflictSide
 from scrubjay.model.labels import NOTICE, mark_of_all
 from scrubjay.model.memory import Memory, Trust

@@ -1,13 +1,12 @@
 """Fourth stage: candidates with the passages around them, since the words around a statement help to find it."""
 
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.model.passage import SPOKEN, StoredPassage
-from scrubjay.recalling.candidates import AROUND
+from scrubjay.lazy import dataclass
+from scrubjay.model.passage import AROUND, SPOKEN, PassageColumns, StoredPassage
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.intp]
@@ -26,6 +25,10 @@ _REPLY_WEIGHT, _MAX_QUESTION_TERMS = 1.2, 12.0
 _NO_NEIGHBOURS = (-1,) * AROUND
 # Neighbours this close to a candidate become candidates: they may be the answer without any word of the question.
 _CANDIDATE_REACH = 1
+# In a passage's sequence of neighbours: the places of the passage and of those next to it, and the places around each.
+_CENTRES = [2 * AROUND, *(2 * AROUND + step * side for step in range(1, _CANDIDATE_REACH + 1) for side in (-1, 1))]
+_STEPS = [*range(-1, -AROUND - 1, -1), *range(1, AROUND + 1)]
+_WINDOWS = np.add.outer(_CENTRES, _STEPS)
 _SPACE, _NEWLINE = b" \n"
 # A word is looked up by so many of its first bytes, as one integer; a shorter one is padded with zeros.
 _PREFIX_BYTES = 8
@@ -86,21 +89,36 @@ class ContextWindow:
     `searched_count` candidates were found by a search; the others are next to them.
     """
 
-    rows: tuple[StoredPassage, ...]
+    passages: Sequence[StoredPassage]
+    columns: PassageColumns
+    order: Positions
     numbers: Positions
     searched_count: int
     neighbours: Positions
     shares: Floats
-    counter: TermCounter
     lengths: Floats
     replies: Floats
     speaker_of: Positions
-    speakers: tuple[str, ...]
+
+    @property
+    def rows(self) -> tuple[StoredPassage, ...]:
+        """All passages, in the order of the rows."""
+        return self._passages_at(self.order)
 
     @property
     def candidates(self) -> tuple[StoredPassage, ...]:
         """The rows that can be results."""
-        return self.rows[: len(self.neighbours)]
+        return self._passages_at(self.candidate_order)
+
+    @property
+    def candidate_order(self) -> Positions:
+        """The positions of the candidates in `passages` and `columns`."""
+        return self.order[: len(self.neighbours)]
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """The speakers of all rows."""
+        return self.columns.speakers
 
     @property
     def weighted_lengths(self) -> Floats:
@@ -110,76 +128,119 @@ class ContextWindow:
     @property
     def questions(self) -> list[StoredPassage]:
         """The rows that candidates reply to."""
-        return [self.rows[position] for position in set(self.neighbours[self.replies > 0, 0].tolist())]
+        return [self.row(position) for position in set(self.neighbours[self.replies > 0, 0].tolist())]
+
+    def row(self, position: int) -> StoredPassage:
+        """Return the passage of a row."""
+        return self.passages[int(self.order[position])]
+
+    def _passages_at(self, positions: Positions) -> tuple[StoredPassage, ...]:
+        listed: list[int] = positions.tolist()
+        return tuple([self.passages[position] for position in listed])
+
+    def count(self, terms: Sequence[str]) -> Floats:
+        """Return how often each term occurs in each row: one line for each term."""
+        return self.columns.terms.count(terms)[:, self.order]
 
 
 def build_window(
-    passages: Sequence[StoredPassage], neighbours: Sequence[StoredPassage], *, is_question: bool = True
+    passages: Sequence[StoredPassage],
+    neighbours: Sequence[StoredPassage],
+    *,
+    columns: PassageColumns | None = None,
+    is_question: bool = True,
 ) -> ContextWindow:
     """Return the passages, those right beside them, and the rest of their context, in this order.
 
-    Only for a question do passages count as replies to each other.
+    `columns` are those of both, if the store has returned them. Only for a question do passages count as replies.
     """
-    searched_count = len(passages)
-    around, centres = _surroundings(passages)
-    unused = {passage.id: passage for passage in neighbours}
-    windows = _choose_windows(around, centres, unused)
-    nearest = [unused.pop(number) for number in centres[windows].tolist()]
-    rows = (*passages, *nearest, *unused.values())
-    numbers = np.array([row.id for row in rows], dtype=np.int64)
-    counter = TermCounter([row.terms for row in rows])
-    lengths = counter.lengths
-    positions = _find_positions(np.concatenate([around[:searched_count], around[windows]]), numbers)
-    speaker_of, speakers = _speakers(rows)
+    searched_count, both = len(passages), [*passages, *neighbours]
+    columns = columns or make_columns(both, searched_count=searched_count)
+    around, centres = _surroundings(columns.around)
+    windows = _choose_windows(around, centres, columns.numbers, searched_count=searched_count)
+    nearest = centres[windows]
+    is_rest = np.ones(len(both), dtype=np.bool_)
+    is_rest[:searched_count] = is_rest[nearest] = False
+    order = np.concatenate([np.arange(searched_count), nearest, np.flatnonzero(is_rest)])
+    numbers, lengths = columns.numbers[order], columns.terms.lengths[order]
+    # The rows of the passages; the last entry stands for a missing one.
+    row_of = np.full(len(both) + 1, -1)
+    row_of[order] = np.arange(len(both))
+    positions = row_of[np.concatenate([around[:searched_count], around[windows]])]
+    # The last entry stands for a missing row.
+    speaker_of = np.append(columns.speaker_of[order], 0)
     effective_speakers = speaker_of if is_question else np.zeros_like(speaker_of)
-    replies = _replies(rows, positions, effective_speakers)
+    replies = _replies(columns.asks[order], positions, effective_speakers)
     context_share = np.minimum(1.0, _MAX_OWN_TERMS / np.maximum(lengths[: len(positions)], 1.0))
     return ContextWindow(
-        rows=rows,
+        passages=both,
+        columns=columns,
+        order=order,
         numbers=numbers,
         searched_count=searched_count,
         neighbours=positions,
         shares=_shares(positions, effective_speakers, lengths, replies) * context_share[:, None],
-        counter=counter,
         lengths=lengths,
         replies=replies * context_share,
         speaker_of=speaker_of[:-1],
-        speakers=speakers,
     )
 
 
-def _surroundings(passages: Sequence[StoredPassage]) -> tuple[Positions, Positions]:
-    """Return the numbers around each passage, then around its next neighbours, and the number at each centre.
+def make_columns(passages: Sequence[StoredPassage], *, searched_count: int) -> PassageColumns:
+    """Return the columns of passages, of which the first were searched for."""
+    ints = np.array(
+        [
+            (passage.id, passage.date, passage.asks, passage.tier, passage.confirmed or passage.date, passage.accesses)
+            for passage in passages
+        ],
+        dtype=np.int64,
+    ).reshape(len(passages), 6)
+    around = np.array(
+        [
+            (
+                *passage.before[:AROUND], *_NO_NEIGHBOURS[len(passage.before) :],
+                *passage.after[:AROUND], *_NO_NEIGHBOURS[len(passage.after) :],
+            )
+            for passage in passages[:searched_count]
+        ],
+        dtype=np.int64,
+    ).reshape(searched_count, 2 * AROUND)  # fmt: skip
+    speaker_of, speakers = _speakers(passages)
+    return PassageColumns(
+        numbers=ints[:, 0],
+        dates=ints[:, 1],
+        asks=ints[:, 2],
+        tiers=ints[:, 3],
+        relevances=np.array([passage.relevance for passage in passages], dtype=np.float64),
+        confirmed=ints[:, 4],
+        accesses=ints[:, 5],
+        speaker_of=speaker_of,
+        speakers=speakers,
+        around=_find_positions(around, ints[:, 0]),
+        terms=TermCounter([passage.terms for passage in passages]),
+    )
+
+
+def _surroundings(around: Positions) -> tuple[Positions, Positions]:
+    """Return the positions around each passage, then around its next neighbours, and the position at each centre.
 
     Nearest first, those before and then those after; -1 where there is no passage or it was not read.
     """
-    sequences = [
-        (
-            *_NO_NEIGHBOURS[len(passage.before) :],
-            *reversed(passage.before),
-            passage.id,
-            *passage.after,
-            *_NO_NEIGHBOURS[len(passage.after) :],
-        )
-        for passage in passages
-    ]
-    sequence = np.full((len(sequences), 4 * AROUND + 1), -1, dtype=np.int64)
-    sequence[:, AROUND : 3 * AROUND + 1] = np.array(sequences, dtype=np.int64).reshape(len(sequences), 2 * AROUND + 1)
-    before, after = -np.arange(1, AROUND + 1), np.arange(1, AROUND + 1)
-    columns = np.concatenate([before, after])
-    centres = [2 * AROUND, *(2 * AROUND + step * side for step in range(1, _CANDIDATE_REACH + 1) for side in (-1, 1))]
-    around = np.concatenate([sequence[:, centre + columns] for centre in centres])
-    return around, np.concatenate([sequence[:, centre] for centre in centres])
+    sequence = np.full((len(around), 4 * AROUND + 1), -1)
+    sequence[:, AROUND : 2 * AROUND] = around[:, AROUND - 1 :: -1]
+    sequence[:, 2 * AROUND] = np.arange(len(around))
+    sequence[:, 2 * AROUND + 1 : 3 * AROUND + 1] = around[:, AROUND:]
+    return sequence[:, _WINDOWS].transpose(1, 0, 2).reshape(-1, 2 * AROUND), sequence[:, _CENTRES].T.ravel()
 
 
-def _choose_windows(around: Positions, centres: Positions, numbers: Container[int]) -> list[int]:
-    """Return one window for each of the numbers, the one with the most neighbours, in the order of the numbers."""
-    best: dict[int, tuple[int, int]] = {}
-    neighbour_counts = (around >= 0).sum(axis=1).tolist()
-    for window, (number, count) in enumerate(zip(centres.tolist(), neighbour_counts, strict=True)):
-        if number in numbers and (number not in best or count > best[number][0]):
-            best[number] = count, window
-    return [best[number][1] for number in sorted(best)]
+def _choose_windows(around: Positions, centres: Positions, numbers: Positions, *, searched_count: int) -> Positions:
+    """Return one window for each neighbour, the one with the most neighbours, in the order of their numbers."""
+    windows = np.flatnonzero(centres >= searched_count)
+    neighbour_counts = (around[windows] >= 0).sum(axis=1)
+    centre_numbers = numbers[centres[windows]]
+    # The first of those with as many.
+    best = np.lexsort((windows, -neighbour_counts, centre_numbers))
+    return windows[best[np.diff(centre_numbers[best], prepend=-1) > 0]]
 
 
 def _find_positions(searched: Positions, numbers: Positions) -> Positions:
@@ -191,21 +252,21 @@ def _find_positions(searched: Positions, numbers: Positions) -> Positions:
     return np.where(numbers[positions] == searched, positions, -1)
 
 
-def _replies(rows: Sequence[StoredPassage], positions: Positions, speaker_of: Positions) -> Floats:
+def _replies(asks: Positions, positions: Positions, speaker_of: Positions) -> Floats:
     """Return 1 for each candidate right after a question of another speaker."""
-    is_asking = np.array([*[row.asks & ~SPOKEN for row in rows], 0]) > 0
+    is_asking = np.append(asks & ~SPOKEN, 0) > 0
     previous, speakers = positions[:, 0], speaker_of[: len(positions)]
     # An unknown speaker is not another one. The last entry stands for the missing row before a first one.
     is_other = (speaker_of[previous] > 0) & (speakers > 0) & (speaker_of[previous] != speakers)
     return (is_asking[previous] & is_other).astype(np.float32)
 
 
-def _speakers(rows: Sequence[StoredPassage]) -> tuple[Positions, tuple[str, ...]]:
-    """Return the speaker of each row as a position among all speakers; 0 if unknown, and for the missing row."""
-    names = [row.who for row in rows]
+def _speakers(passages: Sequence[StoredPassage]) -> tuple[Positions, tuple[str, ...]]:
+    """Return the speaker of each passage as a position among all speakers; 0 if unknown."""
+    names = [passage.who for passage in passages]
     speakers = tuple(dict.fromkeys(("", *names)))
     position_of = {name: position for position, name in enumerate(speakers)}
-    return np.array([*map(position_of.__getitem__, names), 0], dtype=np.intp), speakers
+    return np.array([position_of[name] for name in names], dtype=np.intp), speakers
 
 
 def _shares(positions: Positions, speaker_of: Positions, lengths: Floats, replies: Floats) -> Floats:

@@ -6,12 +6,13 @@ which a title counts more than a text. The cost depends on how many memories hav
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer, wrong_type
 from scrubjay.model.draft import Limits

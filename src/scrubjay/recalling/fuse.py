@@ -5,16 +5,17 @@ matches, meaning decides. Fusing ranks would discard that information. The prior
 meaning: the date, the name, the manner and the standing of a passage.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.model.decay import LASTING, decayed, unconfirmed_days
+from scrubjay.lazy import dataclass
+from scrubjay.model.decay import LASTING
 from scrubjay.model.memory import Tier
 from scrubjay.model.passage import SPOKEN, StoredPassage
 from scrubjay.model.ranking import Ranking, Weights
@@ -28,16 +29,21 @@ from scrubjay.recalling.understand import ParsedQuery
 from scrubjay.text.dates.spans import DateSpan
 from scrubjay.text.languages import ENGLISH
 
+# Times the meaning of a text, for a question in a language that the model does not read.
+_UNREAD = 0.35
+_LATIN = re.compile(r"[0-9A-Za-z]")
 # Passages with a smaller cosine are unrelated; without a margin the last digit would decide.
 _MIN_COSINE = 0.05
 _DAY_MICROS = 86_400_000_000
 # After so many days from a named date its weight has fallen by e: people remember dates roughly, and tell things later.
 _DATE_FADING_DAYS = 7.0
+_WEEK = timedelta(days=7)
 _RECENCY_DAYS = 30.0
 """The half-life of recency."""
 _MAX_LOG_ACCESSES = 5.0
 _ENDS_WITH_QUESTION = 2
-_SETTLED_TIERS = (tuple(Tier).index(Tier.SEMANTIC), tuple(Tier).index(Tier.PROCEDURAL))
+# By the number of a tier.
+_IS_SETTLED = np.array([tier in (Tier.SEMANTIC, Tier.PROCEDURAL) for tier in Tier])
 
 
 class ScoredPassage(NamedTuple):
@@ -58,6 +64,9 @@ class ScoredPassage(NamedTuple):
     project: float = 0.0
     cosine: float = 0.0
     rerank: float | None = None
+    # What the reader adds to the score, and its logit of "this answers", if it has read the passage.
+    reader: float = 0.0
+    answers: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +86,9 @@ class WordScores:
 
     def best_neighbours(self, count: int) -> list[StoredPassage]:
         """Return the candidates with the best lexical scores that no search has found."""
-        candidates = self.window.candidates
-        positions = range(self.window.searched_count, len(candidates))
-        best = sorted(positions, key=self.total.__getitem__, reverse=True)[:count]
-        return [candidates[position] for position in best]
+        first = self.window.searched_count
+        best = np.argsort(-self.total[first:], kind="stable")[:count]
+        return [self.window.row(first + position) for position in best.tolist()]
 
 
 def score_words(window: ContextWindow, terms: QueryTerms, query: ParsedQuery, ranking: Ranking) -> WordScores:
@@ -114,33 +122,39 @@ def fuse(
     scores: WordScores, dense: DenseMatches, *, query: ParsedQuery, ranking: Ranking, now: datetime
 ) -> Iterator[ScoredPassage]:
     """Yield the candidates that match by words or by meaning, best first; ties go to the newest statement."""
-    window, candidates = scores.window, scores.window.candidates
+    window, count = scores.window, len(scores.words)
+    columns, order = window.columns, window.candidate_order
     cosines = np.array([*map(dense.cosines.get, window.numbers.tolist(), repeat(0.0)), 0.0], dtype=np.float32)
-    own_cosines = cosines[: len(candidates)]
+    own_cosines = cosines[:count]
     lexical = scores.total
     # What a statement means is in its own words; of a turn, the turns around it say as much.
     # An English model reads other languages by a few letters: their cosines say little, and words more.
-    is_read = query.language in ("", ENGLISH) or not ENGLISH_MODEL.search(dense.model)
-    stated = ranking.weights.stated if is_read else min(1.0, ranking.weights.stated)
-    meaning = dense.weight * own_cosines * np.where(_are_spoken(candidates), 1.0, stated)
+    is_english = query.language in ("", ENGLISH) and _LATIN.search(query.text) is not None
+    is_read = is_english or not ENGLISH_MODEL.search(dense.model)
+    stated = ranking.weights.stated if is_read else min(_UNREAD, ranking.weights.stated)
+    spoken = 1.0 if is_read else stated
+    meaning = dense.weight * own_cosines * np.where(columns.asks[order] & SPOKEN, spoken, stated)
     # The cosine of the question that each replies to; the last entry stands for a missing one.
     reply = dense.weight * ranking.weights.reply * window.replies * cosines[window.neighbours[:, 0]]
     priors = score_priors(window, query=query, ranking=ranking, now=now)
     parts = np.stack([scores.words, scores.context, scores.pairs, scores.phrases, meaning, reply, *priors], axis=1)
-    totals = parts.sum(axis=1)
+    # The time between two questions changes the last decimals: they must not decide.
+    totals = parts.sum(axis=1).round(6)
     # A passage with a word of the question is a result, however little its meaning fits.
     matching = np.flatnonzero((lexical > 0) | ((own_cosines > _MIN_COSINE) & (meaning > 0)))
-    dates = np.array([passage.date for passage in candidates], dtype=np.int64)
+    dates = columns.dates[order]
     best = matching[np.lexsort((-window.numbers[matching], -dates[matching], -totals[matching]))]
     # Lazily: few of them are ever read.
     for position in map(int, best):
         yield ScoredPassage._make(
             (
-                candidates[position],
+                window.row(position),
                 float(totals[position]),
                 *parts[position].tolist(),
                 0.0,
                 float(own_cosines[position]),
+                None,
+                0.0,
                 None,
             )
         )
@@ -153,14 +167,15 @@ def score_priors(
 
     All of them together are worth less than one rare word, except a date that the question names.
     """
-    weights, passages = ranking.weights, window.candidates
-    zeros = np.zeros(len(passages), dtype=np.float32)
+    weights, zeros = ranking.weights, np.zeros(len(window.neighbours), dtype=np.float32)
+    today = query.question.today or now
+    past = [span for span in query.spans if span.exact != "day" or today - span.end >= _WEEK]
     names = frozenset(query.terms).union(*query.other_stems.values())
     return (
-        _score_dates(passages, query.spans, weights) if query.spans else zeros,
+        _score_dates(window, query.spans, past, weights) if query.spans else zeros,
         _score_names(window, names, weights) if ranking.uses("names") else zeros,
         _score_manner(window, weights) if ranking.uses("manner") else zeros,
-        _score_metadata(passages, now, weights, dated=bool(query.spans)) if ranking.uses("standing") else zeros,
+        _score_metadata(window, now, weights, dated=bool(past)) if ranking.uses("standing") else zeros,
     )
 
 
@@ -182,7 +197,7 @@ def _count_terms(window: ContextWindow, known_terms: Sequence[str], terms: Query
     }
     words = dict.fromkeys([*known_terms, *chain.from_iterable(related.values())])
     row_of = {word: row for row, word in enumerate(words)}
-    counts = window.counter.count(list(words))
+    counts = window.count(list(words))
     for term, shares in related.items():
         if shares:
             is_present = counts[[row_of[other] for other in shares]] > 0
@@ -196,23 +211,24 @@ def _score_pairs(
     window: ContextWindow, pairs: Sequence[str], counts: dict[str, Floats], statistics: TermStatistics
 ) -> Floats:
     """Score adjacent pairs of the question's terms; each is worth the rarity of its rarer term."""
-    candidates = window.candidates
-    scores = np.zeros(len(candidates), dtype=np.float32)
+    size, candidates = len(window.neighbours), window.candidates if pairs else ()
+    scores = np.zeros(size, dtype=np.float32)
+    everywhere = np.ones(size, dtype=np.bool_)
     for pair in pairs:
         terms = pair.split()
         rarity = max(_idf(statistics, term) for term in terms)
         # Only candidates with both words are searched.
-        is_present = [counts[term][: len(candidates)] > 0 for term in terms if term in counts]
-        positions: Iterable[int] = (
-            np.flatnonzero(np.all(is_present, axis=0)).tolist() if is_present else range(len(candidates))
-        )
-        scores[[position for position in positions if f" {pair} " in f" {candidates[position].terms} "]] += rarity
+        is_present = everywhere
+        for term in terms:
+            is_present = is_present & (counts[term][:size] > 0) if term in counts else is_present
+        searched, positions = f" {pair} ", list[int](is_present.nonzero()[0].tolist())
+        scores[[position for position in positions if searched in f" {candidates[position].terms} "]] += rarity
     return scores
 
 
 def _count_phrases(window: ContextWindow, phrases: Sequence[str]) -> Floats:
     if not phrases:
-        return np.zeros(len(window.candidates), dtype=np.float32)
+        return np.zeros(len(window.neighbours), dtype=np.float32)
     texts = [f" {passage.terms} " for passage in window.candidates]
     return np.array([sum(f" {phrase} " in text for phrase in phrases) for text in texts], dtype=np.float32)
 
@@ -221,61 +237,68 @@ def _idf(statistics: TermStatistics, term: str) -> float:
     return idf(statistics.passages, statistics.frequencies.get(term, 0))
 
 
-def _score_dates(passages: Sequence[StoredPassage], spans: Sequence[DateSpan], weights: Weights) -> Floats:
-    dates = np.array([passage.date for passage in passages], dtype=np.int64)
-    best = np.zeros(len(passages), dtype=np.float32)
+def _score_dates(
+    window: ContextWindow, spans: Sequence[DateSpan], past: Sequence[DateSpan], weights: Weights
+) -> Floats:
+    """Score turns by the named days, and statements by those that have passed.
+
+    "On Sunday" asks for what was said then, or for what holds on Sundays; a statement of yesterday is new anyway.
+    """
+    dates, asks = window.columns.dates[window.candidate_order], window.columns.asks[window.candidate_order]
+    closest = np.where(asks & SPOKEN, _closeness(dates, spans), _closeness(dates, past))
+    return (weights.date * closest).astype(np.float32)
+
+
+def _closeness(dates: NDArray[np.int64], spans: Sequence[DateSpan]) -> Floats:
+    """Return how close days are to the nearest span, from 0 to 1."""
+    best = np.zeros(len(dates), dtype=np.float32)
     for span in spans:
         start, end = to_micros(span.start), to_micros(span.end)
         distance = np.maximum(0, np.maximum(start - dates, dates - end + 1)) / _DAY_MICROS
         best = np.maximum(best, np.exp(-distance / _DATE_FADING_DAYS).astype(np.float32))
-    return weights.date * best
+    return best
 
 
 def _score_names(window: ContextWindow, terms: frozenset[str], weights: Weights) -> Floats:
     speaker_names = [speaker.split() for speaker in window.speakers]
     shares = [sum(name in terms for name in names) / max(1, len(names)) for names in speaker_names]
-    return weights.name * np.array(shares, dtype=np.float32)[window.speaker_of[: len(window.candidates)]]
+    return weights.name * np.array(shares, dtype=np.float32)[window.speaker_of[: len(window.neighbours)]]
 
 
 def _score_manner(window: ContextWindow, weights: Weights) -> Floats:
-    passages = window.candidates
-    asking = np.array([passage.asks & ~SPOKEN == _ENDS_WITH_QUESTION for passage in passages], dtype=np.float32)
-    lengths = window.lengths[: len(passages)]
+    asks = window.columns.asks[window.candidate_order]
+    asking = (asks & ~SPOKEN == _ENDS_WITH_QUESTION).astype(np.float32)
+    lengths = window.lengths[: len(asks)]
     return (weights.asking * asking + weights.saying * np.log1p(lengths)).astype(np.float32)
 
 
-def _are_spoken(passages: Sequence[StoredPassage]) -> NDArray[np.bool_]:
-    return np.array([passage.asks & SPOKEN for passage in passages], dtype=np.bool_)
-
-
-def _score_metadata(passages: Sequence[StoredPassage], now: datetime, weights: Weights, *, dated: bool) -> Floats:
+def _score_metadata(window: ContextWindow, now: datetime, weights: Weights, *, dated: bool) -> Floats:
     """Score relevance, age, reads and tier; the newest statement answers, but not a question that names a date.
 
     A passage does not know the kind of its memory: all decay as facts do, and `collapse` puts that right.
     """
-    moment = to_micros(now)
+    columns, order, moment = window.columns, window.candidate_order, to_micros(now)
     current = weights.recency if dated else weights.current
-    ages = [moment - passage.date for passage in passages]
-    relevance = np.array([
-        decayed(
-            passage.relevance, rate=LASTING,
-            days=unconfirmed_days(confirmed=passage.confirmed or passage.date, accessed=None, now=moment),
-        )
-        for passage in passages
-    ])  # fmt: skip
-    accesses = np.log1p([passage.accesses for passage in passages])
-    is_settled = np.array([passage.tier in _SETTLED_TIERS for passage in passages])
+    relevance = columns.relevances[order] * np.exp(-LASTING * _unconfirmed_days(columns.confirmed[order], moment))
+    is_settled = _IS_SETTLED[columns.tiers[order]]
+    recency = np.where(columns.asks[order] & SPOKEN, weights.recency, current)
     return (
         weights.relevance * (relevance - 1.0)
-        + np.where(_are_spoken(passages), weights.recency, current) * _decay(ages, half_life=_RECENCY_DAYS)
-        + weights.accessed * np.minimum(_MAX_LOG_ACCESSES, accesses)
+        + recency * _decay(moment - columns.dates[order], half_life=_RECENCY_DAYS)
+        + weights.accessed * np.minimum(_MAX_LOG_ACCESSES, np.log1p(columns.accesses[order]))
         + weights.settled * is_settled
     ).astype(np.float32)
 
 
-def _decay(ages: Sequence[int], *, half_life: float) -> Floats:
+def _unconfirmed_days(confirmed: NDArray[np.int64], now: int) -> NDArray[np.float64]:
+    """Return the same as `unconfirmed_days` for many passages, whose accesses do not count."""
+    ages = now - confirmed
+    return np.maximum(0, np.where(ages < -_DAY_MICROS, -ages, ages)) / _DAY_MICROS
+
+
+def _decay(ages: NDArray[np.int64], *, half_life: float) -> Floats:
     """Return the remaining share after ages in microseconds, with a half-life in days."""
-    days = np.array(ages, dtype=np.int64) / _DAY_MICROS
+    days = ages / _DAY_MICROS
     # A time after tomorrow comes from a wrong clock, and must not stay the newest for years.
     days = np.where(days < -1, -days, np.maximum(0, days))
     return (0.5 ** (days / half_life)).astype(np.float32)

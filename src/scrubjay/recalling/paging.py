@@ -9,10 +9,11 @@ import binascii
 import hashlib
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import require_text
 from scrubjay.model.memory import Memory
 from scrubjay.model.requests import RecallRequest
@@ -74,7 +75,7 @@ def _mark(key: str) -> bytes:
 
 def _fingerprint(question: RecallRequest, spaces: Sequence[str]) -> bytes:
     # Alternative spellings depend on the space and are no part of the question.
-    plain_filter = replace(question.filter, also={})
+    plain_filter = replace(question.filter, also={}) if question.filter.also else question.filter
     identity: Sequence[object] = (
         question.query, plain_filter, question.contains, tuple(spaces), question.as_of, question.branch,
         question.from_project,

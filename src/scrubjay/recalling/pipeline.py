@@ -7,11 +7,12 @@ render, and fit the budget.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 
 from scrubjay import telemetry
+from scrubjay.lazy import dataclass
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import MAIN, Memory
 from scrubjay.model.query import Filter
@@ -29,7 +30,7 @@ from scrubjay.recalling.candidates import (
 )
 from scrubjay.recalling.changes import FiledChanges, load_changes
 from scrubjay.recalling.collapse import PageRequest, RankedMemory, collapse, passes
-from scrubjay.recalling.confidence import Judged, gather_evidence, judge
+from scrubjay.recalling.confidence import Judged, confidence_of, gather_evidence, judge
 from scrubjay.recalling.context_window import build_window
 from scrubjay.recalling.fuse import fuse, score_words
 from scrubjay.recalling.overlay.build import MAX_EXHAUSTIVE, open_reader
@@ -38,7 +39,7 @@ from scrubjay.recalling.paging import PagePosition, next_cursor, parse_cursor
 from scrubjay.recalling.projects import ProjectOrder
 from scrubjay.recalling.query_terms import expand_filter, is_about, report_names
 from scrubjay.recalling.render import add_neighbours, best_passage_text, first_passage, render_hit, render_pinned
-from scrubjay.recalling.rerank import rerank
+from scrubjay.recalling.rerank import READ, is_in_doubt, read_again, rerank
 from scrubjay.recalling.substring import SubstringMatches, contains_text, find_containing
 from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.recalling.understand import ParsedQuery, understand
@@ -50,6 +51,8 @@ _DEPTHS = (1, 10, 100)
 # So many neighbours of candidates, those with the best words, are compared by meaning too.
 _COMPARED_NEIGHBOURS = 24
 _LISTING_PAGE = 2_000
+# Kinds and projects change the order of what is read: read so many for the smallest page, so that pages agree.
+_LEAST_READ = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +68,22 @@ class RecallContext:
     answers: AnswerCache = field(default_factory=AnswerCache)
     reranker: Reranker | None = None
     rerank_top: int = 30
+    reader: Reranker | None = None
 
     @property
     def active_reranker(self) -> Reranker | None:
         """The reranker, if the ranking uses one."""
         return self.reranker if self.ranking.uses("rerank") else None
+
+    @property
+    def active_reader(self) -> Reranker | None:
+        """The reader, if the ranking uses it; a reranker takes its place."""
+        return self.reader if self.active_reranker is None and self.ranking.uses("reader") else None
+
+    @property
+    def reread(self) -> int:
+        """How many of the best matches may change their order once more."""
+        return self.rerank_top if self.active_reranker else READ if self.active_reader else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,14 +95,11 @@ class _Request:
     spaces: Sequence[str]
     now: datetime
     context: RecallContext
+    projects: ProjectOrder
 
     @property
     def question(self) -> RecallRequest:
         return self.query.question
-
-    @property
-    def projects(self) -> ProjectOrder:
-        return ProjectOrder.of(self.question)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +168,12 @@ async def recall(question: RecallRequest, *, spaces: Sequence[str], now: datetim
     if cached is not None:
         return cached
     expanded = await expand_filter(question.filter, spaces=spaces, store=context.store)
-    query = replace(query, question=replace(question, filter=expanded))
-    request = _Request(query=query, position=position, spaces=spaces, now=moment, context=context)
+    if expanded is not question.filter:
+        query = replace(query, question=replace(question, filter=expanded))
+    request = _Request(
+        query=query, position=position, spaces=spaces, now=moment, context=context,
+        projects=ProjectOrder.of(query.question),
+    )  # fmt: skip
     answer, memories = await _answer(request)
     if key is not None and not answer.degraded:
         context.answers.put(key, answer, places=places, now=now, memories=memories)
@@ -182,9 +197,9 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
     matches = replace(matches, memories=judged.memories)
     with telemetry.stage("recall.budget"):
         page = await _render_page(matches, judged, request, readers)
-        hits, cost = fit(page, max_tokens=question.max_tokens - pinned.cost)
+        hits, cost = fit(page, max_tokens=question.token_budget - pinned.cost)
     if not page:
-        shown, pinned_cost = fit(pinned.hits, max_tokens=question.max_tokens)
+        shown, pinned_cost = fit(pinned.hits, max_tokens=question.token_budget)
         pinned = replace(pinned, shown=shown, cost=pinned_cost)
     cursor = ""
     if len(matches.memories) + len(matches.surplus) > len(hits) > 0 and not judged.nothing_relevant:
@@ -232,7 +247,7 @@ async def _read_pinned(request: _Request, readers: Sequence[OverlayReader]) -> _
             if is_first_page
             else []
         )
-        shown, cost = fit(hits, max_tokens=max(1, request.question.max_tokens // 2))
+        shown, cost = fit(hits, max_tokens=max(1, request.question.token_budget // 2))
     return _Pinned(memories=memories, hits=hits, shown=shown, cost=cost)
 
 
@@ -249,7 +264,7 @@ async def _search_space(request: _Request, pinned: _Pinned, reader: OverlayReade
     excluded = frozenset(memory.group or memory.id for memory in pinned.shown_memories)
     page = PageRequest(
         filter=question.filter,
-        count=max(question.limit, context.rerank_top if context.active_reranker else 0) + 1,
+        count=max(question.limit, context.reread, _LEAST_READ) + 1,
         now=request.now,
         projects=request.projects if request.query.text else ProjectOrder(),
         weights=context.ranking.weights,
@@ -304,14 +319,18 @@ async def _rank(candidates: Candidates, space_request: _SpaceRequest, search: Sp
     """Score candidates and collapse them into memories."""
     query, terms, ranking = space_request.request.query, candidates.terms, search.ranking
     with telemetry.stage("recall.fuse"):
-        window = build_window(candidates.passages, candidates.neighbours, is_question=query.is_question)
+        window = build_window(
+            candidates.passages, candidates.neighbours, columns=candidates.columns, is_question=query.is_question
+        )
         word_scores = score_words(window, terms, query, ranking)
         others = [*word_scores.best_neighbours(_COMPARED_NEIGHBOURS), *window.questions]
         dense = await compare_passages(candidates.dense, others, search=search)
         scored = fuse(word_scores, dense, query=query, ranking=ranking, now=space_request.request.now)
+    profile = None if dense.vector is None else await search.embedder.profile()
     arranger = Arranger(
         limit=space_request.request.question.limit,
-        profile=None if dense.vector is None else await search.embedder.profile(),
+        profile=profile,
+        reads=query.is_english or profile is None or not profile.is_english,
         load=partial(search.store.vectors, search.space, dense.model),
     )
     with telemetry.stage("recall.collapse"):
@@ -385,6 +404,8 @@ def _merge_spaces(spaces: Sequence[_Matches]) -> _Matches:
 
 async def _rerank(matches: _Matches, request: _Request) -> _Matches:
     context = request.context
+    if context.active_reader is not None:
+        return await _read_again(matches, request, context.active_reader)
     reranked = await rerank(
         request.query.text, matches.memories, text_of=partial(best_passage_text, now=request.now),
         reranker=context.active_reranker, top=context.rerank_top,
@@ -400,17 +421,40 @@ async def _rerank(matches: _Matches, request: _Request) -> _Matches:
     )
 
 
+async def _read_again(matches: _Matches, request: _Request, reader: Reranker) -> _Matches:
+    """Let the reader judge the first matches where their order is in doubt; it reads English."""
+    query, ranked = request.query, matches.memories
+    if not query.text or not query.is_question or not query.is_english or not ranked:
+        return matches
+    best = max(match.best.score for match in ranked)
+    if not is_in_doubt(ranked, confidence_of(ranked[0], best=best, projects=request.projects)):
+        return matches
+    read = await read_again(
+        query.text, ranked, matches.outdated, reader=reader, weight=request.context.ranking.weights.reader,
+        now=request.question.today or request.now,
+    )  # fmt: skip
+    return replace(
+        matches, memories=read.matches, outdated=read.former, degraded=(*matches.degraded, *read.degraded)
+    )  # fmt: skip
+
+
 async def _arrange(matches: _Matches, request: _Request, readers: Sequence[OverlayReader]) -> _Matches:
     """Order the variants of a claim once more, if the order has changed, and add what the first hits contradict."""
     arranger = matches.arranger
     if arranger is None or not request.context.ranking.uses("variants"):
         return matches
     memories, surplus = matches.memories, matches.surplus
-    if len(readers) > 1 or request.context.active_reranker is not None:
+    if len(readers) > 1 or request.context.reread:
         arranged = await arranger.arrange(memories)
         memories, surplus = arranged.shown, [*surplus, *arranged.surplus]
+    # What others stand for stays behind.
+    behind = {match.memory.id for match in surplus}
     for reader in readers:
-        memories = await bring_along(memories, reader=reader, admits=partial(_is_admitted, request=request))
+        memories = await bring_along(
+            memories,
+            reader=reader,
+            admits=lambda memory: memory.id not in behind and _is_admitted(memory, request=request),
+        )
     return replace(matches, memories=memories, surplus=surplus)
 
 

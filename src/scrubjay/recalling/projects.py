@@ -5,9 +5,10 @@ A fact of another project that speaks of "this repository", "the service" or "we
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import facet
 from scrubjay.model.ranking import Weights

@@ -7,9 +7,10 @@ words, and other spellings of the entities and tags in its filter.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import MAX_NAME_WORDS, Facet, Filter, facet, names_of, tag_facet
@@ -24,7 +25,7 @@ from scrubjay.text.names import spellings_of
 from scrubjay.text.related_words import is_word, related_terms
 from scrubjay.text.tags.spelling import normalize_tag
 from scrubjay.text.tags.synonyms import Synonyms, synonyms_from
-from scrubjay.text.tokens import LANGUAGE_TERMS, other_stems, terms_of
+from scrubjay.text.tokens import LANGUAGE_TERMS, light_terms, other_stems, terms_of
 
 _WORD = re.compile(r"[^\s?!,;:()\"#]+")
 _DIGIT = re.compile(r"\d")
@@ -49,6 +50,10 @@ _MIN_LANGUAGE_SHARE = 0.05
 # Languages that write compounds as one word, and the least length of a part.
 _COMPOUNDING = frozenset({"german", "dutch"})
 _MIN_PART = 4
+# The weight of a longer word that begins or ends with an unknown word, in such a language: pocket money is money.
+_COMPOUND = 0.8
+# Of a word such as "needs", in a language that the bundled model does not read: in few memories, it would decide.
+_LIGHT = 0.4
 _MIN_MISSPELT = 7
 
 
@@ -139,7 +144,10 @@ async def expand_terms(
     statistics = await expansion.count((*query.terms, *LANGUAGE_TERMS.values()))
     names, tags = await _find_names_and_tags(query, space=space, store=store, ranking=ranking)
     tag_terms = frozenset(term for tag in tags for term in terms_of(tag))
-    weights = {term: ranking.weights.tag if term in tag_terms else 1.0 for term in query.terms}
+    light = light_terms(query.language)
+    weights = {
+        term: ranking.weights.tag if term in tag_terms else _LIGHT if term in light else 1.0 for term in query.terms
+    }
     terms = QueryTerms(weights=weights, statistics=statistics)
     if names:
         terms = await _add_names(terms, names, expansion)
@@ -352,6 +360,8 @@ async def _add_corrections(
         ][:_MAX_CORRECTIONS]
         if corrections:
             weights = {other: expansion.ranking.weights.typo * score for score, _, other in corrections}
+            if language in _COMPOUNDING:
+                weights |= {other: _COMPOUND for other in weights if other.startswith(term) or other.endswith(term)}
             counts = {other: count for _, count, other in corrections}
             terms = terms.add(weights, counts, [f"{term} taken for {', '.join(weights)}"])
     return terms

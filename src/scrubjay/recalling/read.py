@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import branch_id, on_branch, public_record, trunk_of, version_of
 from scrubjay.lookup.references import TolerantReader, resolve_all
 from scrubjay.model.checks import require_integer, require_moment, require_text

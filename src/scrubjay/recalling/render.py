@@ -168,8 +168,11 @@ def _explain(best: ScoredPassage, memory: Memory, terms: Sequence[str]) -> tuple
     reasons.append(f"meaning {best.meaning:.2f}: cosine {best.cosine:.3f}")
     reasons += _explain_parts(
         reply=best.reply, date=best.date, name=best.name, manner=best.manner, standing=best.standing,
-        project=best.project, sum=best.score,
+        project=best.project,
     )  # fmt: skip
+    if best.answers is not None:
+        reasons.append(f"reader {best.reader:+.2f}: answers {best.answers:+.2f}")
+    reasons += _explain_parts(sum=best.score)
     if best.rerank is not None:
         reasons.append(f"reranked by {best.rerank:.2f}")
     if best.passage.observation is not None:

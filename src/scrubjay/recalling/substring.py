@@ -3,9 +3,9 @@
 import asyncio
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter

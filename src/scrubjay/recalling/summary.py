@@ -7,13 +7,14 @@ statement is changed, so that nothing can be invented; a language model may only
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput, LlmUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer
 from scrubjay.model.decay import relevance_at

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import pairwise
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import (
     require_flag,
     require_fraction,
@@ -61,6 +62,11 @@ class ParsedQuery:
     phrases: tuple[str, ...] = ()
     spans: tuple[DateSpan, ...] = ()
     is_question: bool = True
+
+    @property
+    def is_english(self) -> bool:
+        """Whether it is in English, or too short to say."""
+        return self.language in ("", ENGLISH)
 
 
 def understand(question: RecallRequest, *, limits: Limits, ranking: Ranking, now: datetime) -> ParsedQuery:
@@ -123,7 +129,7 @@ def _check(question: RecallRequest, *, limits: Limits) -> None:
                 limit=limits.query_bytes,
             )
     require_integer(question.limit, field="limit", most=limits.results)
-    require_integer(question.max_tokens, field="max_tokens")
+    require_integer(question.token_budget, field="max_tokens")
     require_integer(question.around, field="around", least=0, most=MAX_AROUND)
     require_flag(question.explain, field="explain")
     if question.min_score is not None:

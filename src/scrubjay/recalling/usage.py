@@ -6,15 +6,16 @@ is kept in lower case, without secrets, and goes with the memories that it found
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Self, cast
 
-from scrubjay.errors import StaleVersion, StoreError
+from scrubjay.errors import StoreError
+from scrubjay.lookup.daily import DailyDocuments
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.checks import require_integer
-from scrubjay.model.document import USAGE, Document
+from scrubjay.model.document import USAGE
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import UsageRequest
@@ -34,7 +35,6 @@ _MAX_FOUND = 5
 _MAX_QUESTION = 200
 # A secret is searched for in so much of a question, so that none is cut in two.
 _MAX_SCREENED = 4_000
-_MAX_ATTEMPTS = 20
 _PAGE = 20
 
 
@@ -131,6 +131,7 @@ class UsageLog:
     def __init__(self, store: RecordStore, *, clock: Clock, counts: bool = True) -> None:
         self.counts = counts
         self._store = store
+        self._documents = DailyDocuments(store, USAGE)
         self._clock = clock
         self._pending: dict[tuple[str, str], _Counts] = {}
         self._task: asyncio.Task[None] | None = None
@@ -147,8 +148,8 @@ class UsageLog:
         if text:
             own = [memory_id for place, memory_id in hits if place == space] if is_answered else []
             counts.ask(text, nothing=nothing, hit_ids=own)
-        for place, memory_id in hits if is_answered else ():
-            self._counts(place).found[memory_id] += 1
+        for place in {place for place, _ in hits} if is_answered else ():
+            self._counts(place).found.update(memory_id for of, memory_id in hits if of == place)
         if len(counts.questions) > 2 * _MAX_QUESTIONS:
             counts.trim()
 
@@ -194,7 +195,7 @@ class UsageLog:
         ids = {memory.id for memory in memories}
         async with self._writing:
             pending = [counts for (place, _), counts in self._pending.items() if place == space]
-            stored = [document async for document in self._documents(space)]
+            stored = [document async for document in self._documents.all(space)]
             texts = {text for counts in pending for text in counts.questions}
             texts |= {text for document in stored for text in _Counts.from_json(document.value).questions}
             terms = await asyncio.to_thread(_terms_of_all, memories if texts else ())
@@ -218,7 +219,7 @@ class UsageLog:
             for (space, day), counts in pending.items():
                 try:
                     if not self.counts:
-                        await self._delete(space, before="~")
+                        await self._documents.delete(space, before="~")
                     elif await self._store.last_place(space):
                         await self._write(space, day, counts)
                 except StoreError:
@@ -248,7 +249,7 @@ class UsageLog:
     async def _days(self, space: str, *, since: str) -> dict[str, _Counts]:
         days = {
             document.key: _Counts.from_json(document.value)
-            async for document in self._documents(space)
+            async for document in self._documents.all(space)
             if since <= document.key <= self._today
         }
         for (place, day), counts in self._pending.items():
@@ -268,43 +269,23 @@ class UsageLog:
             return True
 
         if await self._change(space, day, add):
-            await self._delete(space, before=(date.fromisoformat(day) - timedelta(days=_KEPT_DAYS)).isoformat())
+            await self._documents.delete(
+                space, before=(date.fromisoformat(day) - timedelta(days=_KEPT_DAYS)).isoformat()
+            )
 
     async def _change(self, space: str, day: str, change: Callable[[_Counts], bool]) -> bool:
-        """Change the counts of a day, again if another server was faster; return whether the day is new."""
-        for _ in range(_MAX_ATTEMPTS):
-            stored = await self._store.document(space, USAGE, day)
-            counts = _Counts.from_json({} if stored is None else stored.value)
-            if not change(counts):
-                return False
-            document = Document(
-                space=space, collection=USAGE, key=day, value=counts.as_json, at=self._clock.now()
-            )  # fmt: skip
-            try:
-                await self._store.put_document(document, base=None if stored is None else stored.version)
-            except StaleVersion:
-                continue
-            return stored is None
-        return False
+        """Change the counts of a day; return whether the day is new."""
+
+        async def changed(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
+            counts = _Counts.from_json(value)
+            return counts.as_json if change(counts) else None
+
+        return await self._documents.change(space, day, changed, at=self._clock.now())
 
     async def _gone_words(self, space: str, words: Collection[str]) -> set[str]:
         """Return the words that no live memory has any more."""
         left = await self._store.term_statistics(space, sorted(words), state=State.LIVE) if words else None
         return {word for word in words if left is not None and not left.frequencies.get(word)}
-
-    async def _delete(self, space: str, *, before: str) -> None:
-        """Delete the counts of the days before a date."""
-        async for document in self._documents(space):
-            if document.key >= before:
-                return
-            await self._store.delete_document(space, USAGE, document.key)
-
-    async def _documents(self, space: str) -> AsyncIterator[Document]:
-        after = ""
-        while page := await self._store.documents(space, USAGE, after=after, limit=_PAGE):
-            for document in page:
-                yield document
-            after = page[-1].key
 
 
 def _terms_of_all(memories: Iterable[Memory]) -> set[str]:

@@ -43,6 +43,10 @@ _MIN_SHARED = 2
 _WORD = re.compile(r"\w+")
 # A more trusted statement with a smaller part of the score answers something else.
 _MIN_SCORE = 0.4
+# The same where the model does not read the question: all are alike to it then.
+_MIN_SCORE_UNREAD = 0.7
+# The same by the logits of the reader.
+_MIN_ANSWER = 1.0
 # A newer statement with a smaller part of the score is not what the question asks for.
 _RIVAL = 0.8
 _MAX_COMPARED = 400
@@ -53,11 +57,15 @@ _MAX_CONFLICTS = 20
 
 @dataclass(slots=True, kw_only=True)
 class Arranger:
-    """Arranges the memories of an answer with `limit` places; it reads each vector once."""
+    """Arranges the memories of an answer with `limit` places; it reads each vector once.
+
+    `reads`: the model knows the language of the question.
+    """
 
     limit: int
     profile: Profile | None
     load: LoadVectors
+    reads: bool = True
     vectors: dict[bytes, Vector] = field(default_factory=dict[bytes, Vector])
 
     async def arrange(self, ranked: Sequence[RankedMemory]) -> Arranged:
@@ -68,7 +76,8 @@ class Arranger:
             return Arranged(shown=distinct, surplus=surplus)
         likeness = await self._compare(distinct)
         shown: list[int] = []
-        for position in _order(distinct, trusts, likeness):
+        least = _MIN_SCORE if self.reads else _MIN_SCORE_UNREAD
+        for position in _order(distinct, trusts, likeness, least_score=least):
             rivals = sum(_share_places(position, other, trusts, likeness) for other in shown)
             if rivals < max(1, self.limit // _SHARE):
                 shown.append(position)
@@ -116,7 +125,8 @@ async def bring_along(
     read = {memory.id: memory for memory in await reader.get(sorted(missing)) if admits(memory)}
     arranged: dict[str, RankedMemory] = {}
     for match in ranked:
-        for other in opposed.get(match.memory.id, ()):
+        # The newest first: ids begin with the time.
+        for other in sorted(opposed.get(match.memory.id, ()), reverse=True):
             better = present.get(other) or (_contradicted(read[other], match) if other in read else None)
             if better is not None and _goes_first(better, match):
                 arranged.setdefault(other, better)
@@ -134,7 +144,7 @@ def _goes_first(better: RankedMemory, match: RankedMemory) -> bool:
 
 def _contradicted(memory: Memory, match: RankedMemory) -> RankedMemory:
     """Return a memory that no search has found, with the score of what contradicts it."""
-    best = first_passage(memory)._replace(score=match.best.score)
+    best = first_passage(memory)._replace(score=match.best.score, answers=match.best.answers)
     entities = (memory.entity,) if memory.entity else ()
     return RankedMemory(memory=memory, best=best, entities=entities, evidence=match.evidence)
 
@@ -224,7 +234,9 @@ def _differ(trusts: Sequence[Trust]) -> bool:
     return Trust.DOCUMENT in trusts or (Trust.USER in trusts and any(trust is not Trust.USER for trust in trusts))
 
 
-def _order(ranked: Sequence[RankedMemory], trusts: Sequence[Trust], likeness: Likenesses) -> list[int]:
+def _order(
+    ranked: Sequence[RankedMemory], trusts: Sequence[Trust], likeness: Likenesses, *, least_score: float
+) -> list[int]:
     """Return the positions in order: before each less trusted statement, the more trusted ones about the same."""
     order: dict[int, None] = {}
     for position, match in enumerate(ranked):
@@ -232,10 +244,17 @@ def _order(ranked: Sequence[RankedMemory], trusts: Sequence[Trust], likeness: Li
         least = _ONE_SUBJECT if trusts[position] is Trust.DOCUMENT else _ONE_CLAIM
         for other in range(position + 1, len(ranked)):
             is_like = likeness[position, other] >= least and trusts[other].outranks(trusts[position])
-            if is_like and ranked[other].best.score >= _MIN_SCORE * match.best.score:
+            is_found = ranked[other].best.score >= least_score * match.best.score
+            if is_like and is_found and _answers_as_well(ranked[other], match):
                 order[other] = None
         order[position] = None
     return list(order)
+
+
+def _answers_as_well(other: RankedMemory, match: RankedMemory) -> bool:
+    """Check whether a more trusted statement is about what a less trusted one answers: the reader knows best."""
+    ours, theirs = other.best.answers, match.best.answers
+    return ours is None or theirs is None or ours >= theirs - _MIN_ANSWER
 
 
 def _share_places(

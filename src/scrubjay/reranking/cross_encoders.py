@@ -2,13 +2,13 @@
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from numpy.typing import ArrayLike
 
 from scrubjay.errors import RerankingUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.reranking.reranker import RerankLimits, Scorer, ThreadedReranker
 
 FASTEMBED_MODEL = "Xenova/ms-marco-MiniLM-L-6-v2"

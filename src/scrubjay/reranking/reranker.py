@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from scrubjay.errors import RerankingUnavailable, ScrubjayError
+from scrubjay.lazy import dataclass
 
 Scorer = Callable[[str, list[str]], ArrayLike]
 """Scores how well each text answers a question; higher is better."""

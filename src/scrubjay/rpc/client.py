@@ -21,6 +21,8 @@ R = TypeVar("R")
 # A restarting daemon is back within these attempts; each delay is twice the one before.
 _ATTEMPTS = 8
 _FIRST_DELAY = 0.05
+# With an answer at hand, a reader waits a third of a second for a better one.
+_ATTEMPTS_WITH_ANSWER = 4
 _MAX_ANSWERS = 256
 # Answers may contain whole memories: together they must not outgrow the client.
 _MAX_CHARACTERS = 4_000_000
@@ -70,7 +72,8 @@ class RpcClient:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._answers = OfflineAnswers()
-        self._is_away = False
+        # The attempts in vain since the daemon has answered.
+        self._waited = 0
 
     async def close(self) -> None:
         """Close the connection."""
@@ -101,14 +104,16 @@ class RpcClient:
 
     async def _read(self, verb: Verb, arguments: Mapping[str, Json], who: Caller) -> Any:
         """Call a verb that changes nothing; if the daemon is away, return its last answer, marked as stale."""
+        key = request_key(verb.name, arguments, who.spaces)
+        attempts = _ATTEMPTS_WITH_ANSWER if key in self._answers else _ATTEMPTS
         try:
-            answer = await self._try(verb.name, arguments, who)
+            answer = await self._try(verb.name, arguments, who, attempts=attempts)
         except DaemonUnavailable:
-            stored = self._answers.find(verb.name, arguments, spaces=who.spaces)
+            stored = self._answers.find(key)
             if stored is None:
                 raise
             return replace(_result(verb, stored), stale=True)
-        self._answers.store(verb.name, arguments, answer, spaces=who.spaces)
+        self._answers.store(key, answer)
         return _result(verb, answer)
 
     async def _write(self, verb: Verb, arguments: Mapping[str, Json], who: Caller, progress: Progress | None) -> Any:
@@ -125,6 +130,10 @@ class RpcClient:
             has_key = bool(arguments.get("idempotency_key"))
             raise _lost_error(verb.name, committed=committed, has_key=has_key) from error
 
+    async def lost_error(self, name: str, *, who: Caller, peer: str) -> DaemonUnavailable:
+        """Return the error of a command whose answer was lost, which a process, the `peer`, carried out as a run."""
+        return _lost_error(name, committed=await self._is_committed(who, peer=peer), has_key=False)
+
     async def _try(
         self,
         verb: str,
@@ -132,12 +141,13 @@ class RpcClient:
         who: Caller,
         *,
         is_write: bool = False,
+        attempts: int = _ATTEMPTS,
         progress: Progress | None = None,
     ) -> Json:
         """Call a verb; repeat it after a delay if the daemon is busy or away and a repetition does no harm."""
         delay = _FIRST_DELAY
-        # After one wait in vain, do not wait again until the daemon answers.
-        attempts = 1 if self._is_away else _ATTEMPTS
+        # After one wait in vain, do not wait as long again until the daemon answers.
+        attempts = 1 if self._waited >= attempts else attempts
         for attempt in range(attempts):
             is_last = attempt == attempts - 1
             try:
@@ -145,13 +155,13 @@ class RpcClient:
             except DaemonUnavailable as error:
                 # Another version stays another version.
                 if is_last or "version" in error.fields or (is_write and error.fields.get("sent")):
-                    self._is_away = is_last
+                    self._waited = max(self._waited, attempts if is_last else 0)
                     raise
             except Busy as error:
                 if is_last or not error.fields.get("refused"):
                     raise
             else:
-                self._is_away = False
+                self._waited = 0
                 return answer
             await asyncio.sleep(delay)
             delay *= 2
@@ -174,9 +184,12 @@ class OfflineAnswers:
         self._answers: OrderedDict[_Key, str] = OrderedDict()
         self._size = 0
 
-    def store(self, verb: str, request: Mapping[str, Json], answer: Json, *, spaces: Sequence[str]) -> None:
+    def __contains__(self, key: _Key) -> bool:
+        return key in self._answers
+
+    def store(self, key: _Key, answer: Json) -> None:
         """Store an answer as the newest."""
-        key, text = _key(verb, request, spaces), json.dumps(answer)
+        text = json.dumps(answer)
         self._drop(key)
         if len(text) > _MAX_CHARACTERS // 4:
             return
@@ -185,16 +198,17 @@ class OfflineAnswers:
         while len(self._answers) > _MAX_ANSWERS or self._size > _MAX_CHARACTERS:
             self._drop(next(iter(self._answers)))
 
-    def find(self, verb: str, request: Mapping[str, Json], *, spaces: Sequence[str]) -> Json:
+    def find(self, key: _Key) -> Json:
         """Return the answer to the same request, or None."""
-        text = self._answers.get(_key(verb, request, spaces))
+        text = self._answers.get(key)
         return None if text is None else json.loads(text)
 
     def _drop(self, key: _Key) -> None:
         self._size -= len(self._answers.pop(key, ""))
 
 
-def _key(verb: str, request: Mapping[str, Json], spaces: Sequence[str]) -> _Key:
+def request_key(verb: str, request: Mapping[str, Json], spaces: Sequence[str]) -> _Key:
+    """Return the key of a request among stored answers: the same arguments in any order."""
     return tuple(spaces), verb, json.dumps(request, sort_keys=True)
 
 

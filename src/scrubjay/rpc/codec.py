@@ -10,9 +10,10 @@ from datetime import datetime
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from scrubjay.errors import CODES, InvalidInput, ScrubjayError, codes_of
 from scrubjay.model.arguments import Request
@@ -42,7 +43,7 @@ def to_json(value: object) -> Json:
 
 def to_json_without_defaults(value: object) -> Json:
     """Return a value as JSON without default values: the shortest form that `from_json` can read."""
-    write = None if type(value) in _LEAVES else _writer(type(value), is_lean=True)
+    write = None if type(value) in _LEAVES else _lean_writer(type(value))
     return cast("Json", value) if write is None else write(value)
 
 
@@ -124,15 +125,25 @@ def type_hints(owner: object) -> dict[str, object]:
 
 
 @cache
-def _writer(kind: type, *, is_lean: bool = False) -> _Write | None:
+def _writer(kind: type) -> _Write | None:
     """Return the function that writes values of a type as JSON; None if they are JSON already."""
+    return _choose_writer(kind, to_json, _memberswriter)
+
+
+@cache
+def _lean_writer(kind: type) -> _Write | None:
+    """Return the function that writes values of a type as JSON without defaults; None if they are JSON already."""
+    return _choose_writer(kind, to_json_without_defaults, _lean_memberswriter)
+
+
+def _choose_writer(kind: type, part: _Write, of_members: Callable[[type[Source]], _Write]) -> _Write | None:
     write: _Write | None = None
     if issubclass(kind, Memory):
         write = as_json
     elif issubclass(kind, Mapping):
-        write = _mapping_writer(to_json_without_defaults if is_lean else to_json)
+        write = _mapping_writer(part)
     elif issubclass(kind, list | tuple):
-        write = _items_writer(to_json_without_defaults if is_lean else to_json)
+        write = _items_writer(part)
     elif issubclass(kind, datetime):
         write = to_iso
     elif issubclass(kind, Enum):
@@ -142,47 +153,59 @@ def _writer(kind: type, *, is_lean: bool = False) -> _Write | None:
     elif issubclass(kind, bytes):
         write = _write_bytes
     elif is_dataclass(cast("object", kind)):
-        write = (_lean_memberswriter if is_lean else _memberswriter)(cast("type[Source]", kind))
+        write = of_members(cast("type[Source]", kind))
     return write
 
 
 def _memberswriter(kind: type[Source]) -> _Write:
     names = tuple(field.name for field in fields(kind))
+    values_of = _members_getter(names)
 
     def write(value: object) -> Json:
-        return {name: to_json(getattr(value, name)) for name in names}
+        # Most members are texts and numbers, and a call for each would take longer than the rest.
+        return {
+            name: item if type(item) in _LEAVES else to_json(item)
+            for name, item in zip(names, values_of(value), strict=True)
+        }
 
     return write
 
 
 def _lean_memberswriter(kind: type[Source]) -> _Write:
-    defaults = [
-        (field.name, field.default_factory() if field.default_factory is not MISSING else field.default)
-        for field in fields(kind)
-    ]
+    names = tuple(field.name for field in fields(kind))
+    defaults = tuple(
+        field.default_factory() if field.default_factory is not MISSING else field.default for field in fields(kind)
+    )
+    values_of = _members_getter(names)
 
     def write(value: object) -> Json:
         result: dict[str, Json] = {}
-        for name, default in defaults:
-            item = getattr(value, name)
+        for name, default, item in zip(names, defaults, values_of(value), strict=True):
             # An equal value of another type is not the default: true is not 1.
             if item is not default and (type(item) is not type(default) or item != default):
-                result[name] = to_json_without_defaults(item)
+                result[name] = item if type(item) in _LEAVES else to_json_without_defaults(item)
         return result
 
     return write
 
 
+def _members_getter(names: Sequence[str]) -> Callable[[object], tuple[Any, ...]]:
+    """Return the function that reads all members of a value at once."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
+
+
 def _mapping_writer(part: _Write) -> _Write:
-    def write(value: Mapping[object, object]) -> Json:
-        return {str(key): part(item) for key, item in value.items()}
+    def write(value: Mapping[object, Any]) -> Json:
+        return {str(key): item if type(item) in _LEAVES else part(item) for key, item in value.items()}
 
     return write
 
 
 def _items_writer(part: _Write) -> _Write:
-    def write(value: Sequence[object]) -> Json:
-        return [part(item) for item in value]
+    def write(value: Sequence[Any]) -> Json:
+        return [item if type(item) in _LEAVES else part(item) for item in value]
 
     return write
 
@@ -216,6 +239,8 @@ def _builder(kind: object) -> _Build | None:
 
 def _dataclass_builder(kind: type) -> _Build:
     hints = type_hints(kind)
+    # Filled on first use, because a class may contain itself.
+    builders: dict[str, _Build | None] = {}
     name = kind.__name__.lower()
 
     def build(value: Json) -> object:
@@ -223,9 +248,11 @@ def _dataclass_builder(kind: type) -> _Build:
             raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
         arguments: dict[str, object] = {}
         for field, item in value.items():
-            if field not in hints:
-                raise InvalidInput(f"{name} has no field {field[:100]!r}", field=field[:100])
-            make = _builder(hints[field])
+            if field not in builders:
+                if field not in hints:
+                    raise InvalidInput(f"{name} has no field {field[:100]!r}", field=field[:100])
+                builders[field] = _builder(hints[field])
+            make = builders[field]
             arguments[field] = item if make is None else make(item)
         try:
             return kind(**arguments)

@@ -19,6 +19,9 @@ PROTOCOL_HEADER = "scrubjay-protocol"
 _CHUNK = 256 * 1024
 _PACKET_SIZE = 1_000_000
 
+# Made once: `json.dumps` makes one for each call.
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
 Frame = dict[str, Json]
 
 
@@ -60,7 +63,7 @@ class LineReader:
 def encode_frame(frame: Mapping[str, Json]) -> bytes:
     """Return a frame as a line."""
     try:
-        return json.dumps(frame, separators=(",", ":")).encode() + b"\n"
+        return _ENCODER.encode(frame).encode() + b"\n"
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"a value cannot be written as JSON: {error}", hint="Use texts, numbers and lists") from None
 

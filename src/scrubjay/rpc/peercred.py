@@ -4,8 +4,6 @@ import socket
 import struct
 import sys
 
-from scrubjay.errors import NotAllowed
-
 # On macOS: the level and option of the credentials of a peer.
 _SOL_LOCAL = 0
 _LOCAL_PEERCRED = 1
@@ -14,13 +12,21 @@ _NO_PEER = -1
 
 def require_peer(connection: socket.socket, owner: int) -> None:
     """Raise NotAllowed unless the other end belongs to the owner of the data."""
-    peer = _peer_uid(connection)
-    if peer is not None and peer != owner:
+    if not is_owned_by(connection, owner):
+        # A command that starts fast does not load the tree of errors.
+        from scrubjay.errors import NotAllowed  # noqa: PLC0415
+
         raise NotAllowed(
             "this memory belongs to another user of this machine",
             hint="Run a daemon of your own with `scrubjay serve`",
-            uid=peer,
+            uid=_peer_uid(connection),
         )
+
+
+def is_owned_by(connection: socket.socket, owner: int) -> bool:
+    """Return whether the other end belongs to a user, as far as the system tells."""
+    peer = _peer_uid(connection)
+    return peer is None or peer == owner
 
 
 def has_peer(connection: socket.socket) -> bool:

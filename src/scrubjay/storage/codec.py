@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib.resources import files
@@ -11,6 +10,7 @@ from importlib.resources import files
 import zstandard
 
 from scrubjay.errors import BodyDamaged
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 # Below this a zstd frame saves nothing worth a decompression.

@@ -33,9 +33,9 @@ class WeightedGroup(NamedTuple):
 
 
 def weigh_terms(frequencies: Mapping[str, int], *, total: int) -> list[WeightedTerm]:
-    """Return the terms that occur at all, rarest first."""
+    """Return the terms that occur at all, rarest first; equally rare ones in order, however the store returns them."""
     weighted = [WeightedTerm(term, passages, math.log(1 + total / passages)) for term, passages in frequencies.items()]
-    return sorted(weighted, key=lambda term: term.passages)
+    return sorted(weighted, key=lambda term: (term.passages, term.term))
 
 
 def rare_terms(weighted: list[WeightedTerm]) -> list[WeightedTerm]:

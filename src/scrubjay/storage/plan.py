@@ -7,13 +7,14 @@ transaction.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, StaleVersion
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Vector

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from scrubjay.errors import Busy, StoreError, TooManyRequests
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Change
 from scrubjay.ports import ChangeLog
 from scrubjay.ports.cluster import ClusterStore, settled_position

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from scrubjay.lazy import dataclass, regex
 from scrubjay.text.scripts import WORD, FoldedText, fold, fold_in_place, is_unspaced
 from scrubjay.text.tokens import DOT, IRREGULAR, running_terms_of, terms_of
 
@@ -24,10 +25,10 @@ _MAX_PHRASE_WORDS = 40
 # A text with more different words is no prose.
 _MAX_WORDS = 30_000
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u300c\u300d\u300e\u300f", '"'))
-_TOKEN = re.compile(r'(?P<not>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
+_TOKEN = regex(r'(?P<not>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 # The stemmer leaves at least this many letters.
 _MIN_STEM_LENGTH = 3
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_LETTER_OR_DIGIT = regex(r"[^\W_]")
 # Signs between the words of a phrase, such as those of Markdown.
 _BETWEEN = r"[\W_]{1,8}"
 _OUTSIDE, _LETTERS = r"(?<![^\W_])", r"[^\W_]*"
@@ -150,7 +151,7 @@ def phrase_pattern(words: Iterable[str]) -> re.Pattern[str] | None:
         return None
     start = "" if is_unspaced(phrase[0][:1]) else _OUTSIDE
     end = "" if is_unspaced(phrase[-1][-1:]) else r"(?![^\W_])"
-    return re.compile(f"{start}{_join_words(phrase)}{end}")
+    return regex(f"{start}{_join_words(phrase)}{end}")
 
 
 def stems_with_prefix(prefix: str) -> tuple[str, ...]:
@@ -196,7 +197,7 @@ def _parse_phrase(text: str) -> Clause | None:
     terms = tuple(dict.fromkeys(running or terms_of(text)))
     if pattern is None:
         # Only signs: search for them literally.
-        return Clause(text=text, folded=fold(text), terms=terms, pattern=re.compile(re.escape(text))) if text else None
+        return Clause(text=text, folded=fold(text), terms=terms, pattern=regex(re.escape(text))) if text else None
     return Clause(text=text, folded=fold(text), terms=terms, running=running, pattern=pattern)
 
 
@@ -207,7 +208,7 @@ def _parse_prefix(text: str) -> Clause | None:
         return None
     *before, last = words
     start, rest = ("", "") if is_unspaced(last) else (_OUTSIDE, _LETTERS)
-    pattern = re.compile(f"{start}{_join_words([*before, last])}{rest}")
+    pattern = regex(f"{start}{_join_words([*before, last])}{rest}")
     terms = tuple(dict.fromkeys(term for word in before for term in running_terms_of(word)))
     return Clause(text=f"{text}*", folded=last, terms=terms, pattern=pattern, is_beginning=True)
 
@@ -217,9 +218,9 @@ def _join_words(words: Iterable[str]) -> str:
 
 
 # For plain text: it finds the same as the other, several times as fast.
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_]+")
+_PLAIN_WORD = regex(r"[A-Za-z0-9_]+")
 # Accents may follow their letters as characters of their own.
-_ANY_WORD = re.compile(f"(?:{WORD.pattern}[\u0300-\u036f]*)+")
+_ANY_WORD = regex(f"(?:{WORD.pattern}[\u0300-\u036f]*)+")
 
 
 # The words of a few thousand notes: stemming takes longer than all the rest.

@@ -5,15 +5,16 @@ for keys, logs, tables and most scripts it is right or a little too high. It is 
 names in Latin letters and for words of random letters.
 """
 
-import re
 from functools import lru_cache
+
+from scrubjay.lazy import regex
 
 __all__ = ["end_within", "estimate_tokens"]
 
 _CONSONANT = "[bcdfghjklmnpqrstvwxz]"
 _VOWEL = "[aeiouy]"
 # Each beginning of a piece is a piece itself, so that a longer text never costs less.
-_PIECE = re.compile(
+_PIECE = regex(
     r"[^\x00-\x7f]|"
     # A long run of letters is no word: keys and hashes have few letters per token.
     "(?<=[A-Za-z0-9+/]{12})(?:[a-z]{1,2}|[A-Z]{1,2})"
@@ -27,12 +28,12 @@ _PIECE = re.compile(
 )
 # A character outside ASCII costs one token, and one of these two: alphabets other than Cyrillic, Arabic and Hebrew,
 # Han, kana, Hangul, marks, most symbols …
-_HEAVY = re.compile(
+_HEAVY = regex(
     "[\u0080-\u00a0\u0300-\u03ff\u0530-\u05cf\u0610-\u061f\u064b-\u065f\u0670\u0700-\u1fff\u200b-\u200f\u2028-\u24ff"
     "\u2580-\uff00\uff5f-\U0010ffff]+"
 )
 # … and one of these costs three: the scripts and symbols that a vocabulary encodes byte by byte.
-_HEAVIEST = re.compile(
+_HEAVIEST = regex(
     "[\u0700-\u08ff\u0a00-\u0b7f\u0c00-\u0dff\u0e80-\u0fff\u1200-\u1dff\u200b-\u200f\u2190-\u24ff\u2600-\u2fff"
     "\u3100-\u33ff\ua000-\uabff\ud7b0-\uff00\uff5f-\U0010ffff]+"
 )

@@ -8,10 +8,14 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from scrubjay.lazy import regex
 from scrubjay.text.scripts import WORD, fold
 from scrubjay.text.word_lists import WordLists
 
-__all__ = ["ENGLISH", "LANGUAGES", "MONTH_NAMES", "QUESTION_WORDS", "dates_in_english", "language_of", "stop_words_of"]
+__all__ = [
+    "ENGLISH", "LANGUAGES", "MONTH_NAMES", "QUESTION_WORDS", "dates_in_english", "language_of", "light_words_of",
+    "stop_words_of",
+]  # fmt: skip
 
 ENGLISH = "english"
 LANGUAGES = ("german", "french", "spanish", "italian", "portuguese", "dutch")
@@ -38,7 +42,7 @@ _LETTERS = {
     for letter in frozenset(letter for table in _TABLES.values() for letter in table["letters"].split())
 }
 # Single letters are left over from "I'm" and "l'eau".
-_PLAIN_WORD = re.compile("[a-z]{2,}")
+_PLAIN_WORD = regex("[a-z]{2,}")
 # So much of a text tells its language.
 _MAX_TEXT = 1_000
 _MAX_LETTERS = 1.5
@@ -50,6 +54,11 @@ _MIN_SIGNS = 2
 def stop_words_of(language: str) -> frozenset[str]:
     """Return the words of a language that carry no meaning for a search, folded."""
     return _STOP_WORDS.get(language, _STOP_WORDS[ENGLISH])
+
+
+def light_words_of(language: str) -> tuple[str, ...]:
+    """Return the words of a language that say little of what a question is about, such as "needs"; none of English."""
+    return tuple(_TABLES[language]["light_words"].split()) if language in _TABLES else ()
 
 
 def language_of(text: str) -> str:
@@ -105,7 +114,7 @@ MONTH_NAMES = {
     word: english for words in _DATE_WORDS.values() for word, english in words.items() if english in _ENGLISH_MONTHS
 }
 _DATE_PATTERNS = {
-    language: re.compile(rf"(?<![\w'-])(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})(?![\w-])")
+    language: regex(rf"(?<![\w'-])(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})(?![\w-])")
     for language, words in _DATE_WORDS.items()
 }
 _MONTH = f"(?:{'|'.join(sorted(_ENGLISH_MONTHS))})"
@@ -114,13 +123,13 @@ _UNIT = f"(?:days|week|weekend|month|year|{_DAY_NAME}|spring|summer|autumn|winte
 _NUMBER = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
 # English has another order of words: "vor drei Tagen", "la semana pasada", "5 de mayo de 2023".
 _REORDERED = (
-    (re.compile(rf"\b(?:vor|hace|ha|il y a) ({_NUMBER}) (days|week|month|year)\b"), r"\1 \2 ago"),
-    (re.compile(rf"\b({_UNIT}) (last|next)\b"), r"\2 \1"),
-    (re.compile(r"\b(?:in|fin de|fine) (week|settimana)\b(?= last| next)"), "weekend"),
-    (re.compile(rf"\b(\d{{1,2}})(?:\.|er|º|o)? (?:de |di )?({_MONTH})\b"), r"\1 \2"),
-    (re.compile(rf"\b({_MONTH}) (?:de|del) (\d{{4}})\b"), r"\1 \2"),
-    (re.compile(rf"\b(\d{{1,2}})\. (?=to \d{{1,2}} {_MONTH})"), r"\1 "),
-    (re.compile(r"\b(\d{1,2})[./](\d{1,2})[./](\d{4})\b"), r"\1.\2.\3"),
+    (regex(rf"\b(?:vor|hace|ha|il y a) ({_NUMBER}) (days|week|month|year)\b"), r"\1 \2 ago"),
+    (regex(rf"\b({_UNIT}) (last|next)\b"), r"\2 \1"),
+    (regex(r"\b(?:in|fin de|fine) (week|settimana)\b(?= last| next)"), "weekend"),
+    (regex(rf"\b(\d{{1,2}})(?:\.|er|º|o)? (?:de |di )?({_MONTH})\b"), r"\1 \2"),
+    (regex(rf"\b({_MONTH}) (?:de|del) (\d{{4}})\b"), r"\1 \2"),
+    (regex(rf"\b(\d{{1,2}})\. (?=to \d{{1,2}} {_MONTH})"), r"\1 "),
+    (regex(r"\b(\d{1,2})[./](\d{1,2})[./](\d{4})\b"), r"\1.\2.\3"),
 )
 
 

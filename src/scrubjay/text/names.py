@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from scrubjay.lazy import regex
 from scrubjay.text.languages import language_of, stop_words_of
 from scrubjay.text.scripts import fold
 from scrubjay.text.tokens import STOP_WORDS
@@ -21,33 +22,31 @@ _DAYS = _WORDS.words("days") | {f"{day}s" for day in _WORDS.words("days")}
 _OPENERS = _WORDS.words("openers")
 _NO_FIRST_WORDS = _OPENERS | STOP_WORDS
 _NO_NAMES = STOP_WORDS | _DAYS
-_SPACES = re.compile(r"\s+")
+_SPACES = regex(r"\s+")
 
 _UPPER = (
     "A-Z\u00c0-\u00d6\u00d8-\u00de\u0100\u0106\u010c\u0112\u0118"
     "\u0141\u0143\u015a\u0160\u0179\u017b\u017d\u0391-\u03a9\u0410-\u042f"
 )
 _NAME_WORD = rf"[{_UPPER}][\w\u2019'&-]{{0,40}}+"
-_PROPER = re.compile(
-    rf"(?<![\w@#./-])({_NAME_WORD}(?: (?:(?:of|the|de|van|von|der|di|da) ){{0,2}}{_NAME_WORD}){{0,4}})"
-)
-_HANDLE = re.compile(r"(?<![\w@./+-])@[A-Za-z0-9_][\w-]{1,38}+")
-_QUOTED = re.compile(r"`([A-Za-z][\w./-]{1,60})`")
-_IDENTIFIER = re.compile(
+_PROPER = regex(rf"(?<![\w@#./-])({_NAME_WORD}(?: (?:(?:of|the|de|van|von|der|di|da) ){{0,2}}{_NAME_WORD}){{0,4}})")
+_HANDLE = regex(r"(?<![\w@./+-])@[A-Za-z0-9_][\w-]{1,38}+")
+_QUOTED = regex(r"`([A-Za-z][\w./-]{1,60})`")
+_IDENTIFIER = regex(
     # camelCase and snake_case; with hyphens only before or after a word such as project.
     r"(?<![\w@./-])(?:[A-Za-z][a-z0-9]*+(?:[A-Z][a-z0-9]++)++|[a-z][a-z0-9]*+(?:_[a-z0-9]++)++"
     r"|[a-z][a-z0-9]*+(?:-[a-z0-9]++)++(?= (?:project|repo|repository|package|library|service|app|module|tool|branch"
     r"|server|plugin|crate)\b)|(?<=project )[a-z][a-z0-9]*+(?:-[a-z0-9]++)++)(?![\w/-])"
 )
-_SENTENCE_START = re.compile(r"(?:^|[.!?:\n\"\u201c(*>-]\s{0,3})$")
+_SENTENCE_START = regex(r"(?:^|[.!?:\n\"\u201c(*>-]\s{0,3})$")
 # Actions of people: the word before one of them at the beginning of a sentence is a name.
-_ACTION = re.compile(
+_ACTION = regex(
     r"(?:'s|\u2019s| (?:said|says|told|asked|asks|likes|liked|loves|loved|prefers|preferred|hates|wants|wanted"
     r"|works|worked|lives|lived|moved|joined|thinks|believes|decided|suggested|agreed|fixed|wrote|reviewed|owns|manages"
     r"|leads|bought|went|plans|plays|studies|visited|met|called|mentioned|recommended|approved|quit|resigned|married))(?![\w])"
 )
-_WORD = re.compile(r"[\w@][\w.'\u2019&+#-]{0,60}+")
-_CAMEL = re.compile("[a-z][A-Z]|^[A-Z]{2,}")
+_WORD = regex(r"[\w@][\w.'\u2019&+#-]{0,60}+")
+_CAMEL = regex("[a-z][A-Z]|^[A-Z]{2,}")
 
 
 def names_in(text: str, *, limit: int = _MAX_NAMES) -> tuple[str, ...]:

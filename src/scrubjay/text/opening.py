@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from scrubjay.lazy import regex
 from scrubjay.text.dates.tokens import MONTHS
 from scrubjay.text.languages import MONTH_NAMES
 from scrubjay.text.scripts import fold
@@ -28,12 +29,12 @@ _DAY = (
 )
 _MOMENT = rf"(?:(?:{_DAY})(?:(?:t|,? (?:at )?){_TIME}{_ZONE})?|{_TIME}{_ZONE},? (?:on )?(?:{_DAY}))"
 # Without brackets a sign must follow: "2019-05-03 was the launch" is about that day.
-_OPENING = re.compile(rf"\s*(?:[\[(]\s?({_MOMENT})\s?[\])]\s?[:,\u2013-]?|({_MOMENT})\s?[:,\u2013-])\s", re.IGNORECASE)
+_OPENING = regex(rf"\s*(?:[\[(]\s?({_MOMENT})\s?[\])]\s?[:,\u2013-]?|({_MOMENT})\s?[:,\u2013-])\s", re.IGNORECASE)
 # "Sarah Miller: yes".
-_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){0,2}):\s")
-_NUMBER = re.compile(r"\d+")
-_CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?\s?([ap])?\.?m?", re.IGNORECASE)
-_OFFSET = re.compile(r"[+-]\d{2}:?\d{2}$")
+_SPEAKER = regex(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){0,2}):\s")
+_NUMBER = regex(r"\d+")
+_CLOCK = regex(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?\s?([ap])?\.?m?", re.IGNORECASE)
+_OFFSET = regex(r"[+-]\d{2}:?\d{2}$")
 _NOON, _LAST_MONTH, _CENTURY = 12, 12, 100
 
 

@@ -22,9 +22,15 @@ MAX_SLICE = 1000
 _TELLING_OBSERVATIONS = 5
 _CUT_MARKS = ("\n\n", "\n", ". ", " ")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+# Before a letter or a digit it is a part of an address.
+_QUESTION_MARK = re.compile("\\?(?!\\w)|[\uff1f\u061f]")
 # Who says this talks to another. A small "i" is a word of other languages, and a name of many things.
 _TALKING = re.compile(
     r"\b(?:I|I['\u2019](?:m|ve|d|ll)|[Yy]ou|[Yy]our|[Ii]ch|[Dd]u|[Dd]ir|[Jj]e|[Tt]u|[Tt]oi|[Yy]o|[Tt]\u00fa|[Ii]o|[Ee]u|[Ii]k|[Jj]ij)\b"
+)
+
+_REPLYING = re.compile(
+    r"(?:yes|yeah|no|ok|okay|sure|thanks|hi|hey|hello|ja|nein|oui|non|merci|s\u00ed|sim|nee)\b", re.IGNORECASE
 )
 
 
@@ -119,18 +125,21 @@ def _speaker(text: str) -> tuple[str, ...]:
 def _asks(text: str) -> int:
     if text.rstrip().endswith(_QUESTION_MARKS):
         return 2
-    return int(any(mark in text for mark in _QUESTION_MARKS))
+    return int(_QUESTION_MARK.search(text) is not None)
 
 
 def _is_spoken(text: str, memory: Memory, subject: tuple[str, ...]) -> bool:
-    """Whether a text is a turn of a conversation: a dated line or one of its subject, or talk in a session."""
+    """Whether a text is a turn of a conversation: a dated line or one of its subject, or talk in a session.
+
+    "Warranty: three years" only has the form of a line.
+    """
     opening = read_opening(text)
     if opening.speaker and (opening.at is not None or (subject and _speaker(text) == subject)):
         return True
     if not memory.source.session:
         return False
-    is_named = bool(opening.speaker) and all(word[0].isupper() for word in opening.speaker.split())
-    return is_named or _asks(text) > 0 or _TALKING.search(text) is not None
+    rest = text[opening.end :].partition(":")[2].lstrip() if opening.speaker else ""
+    return _asks(text) > 0 or _TALKING.search(text) is not None or _REPLYING.match(rest) is not None
 
 
 def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:

@@ -1,11 +1,12 @@
 """Scripts other than plain Latin: fold spellings that mean the same, split unspaced writing, find emoji."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import add
 from typing import NamedTuple
+
+from scrubjay.lazy import regex
 
 __all__ = [
     "WORD", "FoldedText", "emoji_of", "fold", "fold_in_place", "fold_script", "is_unspaced", "merge_letters",
@@ -14,15 +15,13 @@ __all__ = [
 
 # Folding drops Latin, Greek, Cyrillic, Hebrew and Arabic marks, except the breve of the Russian short i, which is a
 # letter of its own in endings that the stemmer knows. Of the Indic marks it drops only the dot that people leave out.
-_MARKS = re.compile(
+_MARKS = regex(
     "(?<!\u0438)(?<!\u0418)\u0306|[\u0300-\u0305\u0307-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5"
     "\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u093c\u20d0-\u20ff]"
 )
 # Invisible characters inside a word: joiners, soft hyphens, directions, variants, the Arabic stretch.
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
-)
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_UNSEEN = regex("[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_SURROGATES = regex("[\ud800-\udfff]")
 # Letters that people exchange, or write without their stroke.
 _SAME = {
     **dict(zip("ıøłđðħŧŋ", "iolddhtn", strict=True)),
@@ -38,15 +37,15 @@ _SAME = {
     ),
     "\u0901": "\u0902",
 }
-_SAME_PATTERN = re.compile(f"[{''.join(_SAME)}]")
-_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+_SAME_PATTERN = regex(f"[{''.join(_SAME)}]")
+_FOREIGN_DIGIT = regex(r"(?![0-9])\d")
 # A Hebrew abbreviation has a mark before its last letter.
-_GERSHAYIM = re.compile("(?<=[\u05d0-\u05ea])[\"'\u05f3\u05f4](?=[\u05d0-\u05ea])")
+_GERSHAYIM = regex("(?<=[\u05d0-\u05ea])[\"'\u05f3\u05f4](?=[\u05d0-\u05ea])")
 # Hebrew writes and, the, in, to, from, that and as as the first letter of the next word; the letter may also belong to
 # that word.
-_HEBREW_PREFIXED = re.compile("[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db][\u05d0-\u05ea]{3,}$")
+_HEBREW_PREFIXED = regex("[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db][\u05d0-\u05ea]{3,}$")
 # The Arabic article, and the letters that are written together with it.
-_ARABIC_ARTICLE = re.compile("(?<!\\w)(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=[\u0621-\u064a]{3})")
+_ARABIC_ARTICLE = regex("(?<!\\w)(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=[\u0621-\u064a]{3})")
 
 # Vowel signs and tones are parts of words, but no letters.
 _SIGNS = "".join(
@@ -55,7 +54,7 @@ _SIGNS = "".join(
     for sign in map(chr, range(first, last))
     if unicodedata.category(sign)[0] == "M"
 )
-WORD = re.compile(f"[\\w{_SIGNS}]+")
+WORD = regex(f"[\\w{_SIGNS}]+")
 # Han, kana and bopomofo: terms are pairs of characters, and single characters.
 _IDEOGRAPHS = (
     "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -63,19 +62,19 @@ _IDEOGRAPHS = (
 )
 # Thai, Lao, Burmese, Khmer, Tai and Javanese: terms are pairs only, since one character says little.
 _RUNNING = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua980-\ua9ff\uaa60-\uaa7f"
-_UNSPACED = re.compile(f"[{_IDEOGRAPHS}]+|[{_RUNNING}]+")
-_MAY_SPLIT = re.compile(f"[{_IDEOGRAPHS}{_RUNNING}\u05d0-\u05ea]")
-_IS_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
+_UNSPACED = regex(f"[{_IDEOGRAPHS}]+|[{_RUNNING}]+")
+_MAY_SPLIT = regex(f"[{_IDEOGRAPHS}{_RUNNING}\u05d0-\u05ea]")
+_IS_IDEOGRAPH = regex(f"[{_IDEOGRAPHS}]")
 
 _PICTURE = (
     "\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f0ff"
     "\U0001f170-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
 )
-_MODIFIERS = re.compile("[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]")
+_MODIFIERS = regex("[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]")
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 _TAGS = "[\U000e0020-\U000e007e]{1,6}\U000e007f"
-_EMOJI = re.compile(f"{_FLAG}|[{_PICTURE}](?:{_TAGS})?(?:\u200d[{_PICTURE}]){{0,9}}")
-_HAS_EMOJI = re.compile(f"[{_PICTURE}\U0001f1e6-\U0001f1ff]")
+_EMOJI = regex(f"{_FLAG}|[{_PICTURE}](?:{_TAGS})?(?:\u200d[{_PICTURE}]){{0,9}}")
+_HAS_EMOJI = regex(f"[{_PICTURE}\U0001f1e6-\U0001f1ff]")
 # The gender and hair of a person are no part of the meaning.
 _PERSON_PARTS = frozenset("\u2640\u2642\U0001f9b0\U0001f9b1\U0001f9b2\U0001f9b3")
 
@@ -126,7 +125,8 @@ def merge_letters(folded: str) -> str:
 
 def words_of_script(folded: str) -> list[str]:
     """Return the words of a text that is folded and in lower case."""
-    folded = _ARABIC_ARTICLE.sub("", _GERSHAYIM.sub("", folded))
+    if not folded.isascii():
+        folded = _ARABIC_ARTICLE.sub("", _GERSHAYIM.sub("", folded))
     return WORD.findall(folded.replace("_", " "))
 
 

@@ -1,15 +1,17 @@
 """Slugs: readable handles made from a title or from the words that say what a text is about."""
 
+import hashlib
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import islice
 
 from scrubjay.text.empty_words import empty_words_of
 from scrubjay.text.languages import language_of
 from scrubjay.text.scripts import fold
 from scrubjay.text.tokens import STOP_WORDS
 
-__all__ = ["add_suffix", "bare_slug", "remove_suffix", "slug", "slug_of_subject", "whole_slug"]
+__all__ = ["add_suffix", "bare_slug", "name_of_statement", "remove_suffix", "slug", "slug_of_subject", "whole_slug"]
 
 _MAX_LENGTH = 64
 _MAX_TEXT = 1000
@@ -47,6 +49,12 @@ def slug_of_subject(text: str) -> str:
     return _slug_of_subject(text[:_MAX_TEXT].strip())
 
 
+def name_of_statement(text: str) -> str:
+    """Return a name for a statement: always the same for the same text, and another for any other."""
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_SUFFIX_LENGTH]
+    return f"{slug_of_subject(text) or 'fact'}-{digest}"
+
+
 # Hundreds of writes at once are composed before they are embedded, and again when they are stored.
 @lru_cache(maxsize=512)
 def _slug_of_subject(text: str) -> str:
@@ -55,8 +63,9 @@ def _slug_of_subject(text: str) -> str:
     if len(words) <= 2:  # noqa: PLR2004
         return whole_slug(" ".join(words))
     empty = empty_words_of(language_of(text))
-    handles = [slug(word) for word in words if not _NO_WORD.match(word)]
-    handles = [handle for handle in handles if handle and fold(handle) not in empty]
+    slugs = (slug(word) for word in words if not _NO_WORD.match(word))
+    # One more than a handle has, since the last word of a statement is left out.
+    handles = list(islice((handle for handle in slugs if handle and fold(handle) not in empty), _MAX_WORDS + 1))
     first = handles[: min(_MAX_WORDS, max(len(handles) - 1, 1))] or [slug(word) for word in words[:_MAX_WORDS]]
     while len(first) > 1 and sum(map(len, first)) + len(first) > _MAX_SUBJECT:
         first.pop()

@@ -2,11 +2,13 @@
 
 import re
 
+from scrubjay.lazy import regex
+
 __all__ = ["is_decision", "is_preference"]
 
 _MAX_TEXT = 400
 # How an instruction begins.
-_INSTRUCTION = re.compile(
+_INSTRUCTION = regex(
     r"(?:^|[.;:!]\s)(?:please|always|never|do not|don['\u2019]t|avoid|make sure|keep|prefer|call me|answer|reply|write|"
     r"bitte|immer|niemals|nie|vermeide|"
     r"s['\u2019]il (?:te|vous) pla\u00eet|toujours|jamais|\u00e9vite[zr]?|ne [^.]{1,40} (?:pas|jamais)|"
@@ -17,7 +19,7 @@ _INSTRUCTION = re.compile(
     re.IGNORECASE,
 )
 # What a person wants, likes or does not like.
-_PREFERENCE = re.compile(
+_PREFERENCE = regex(
     r"\b(?:i|we|user|they|he|she) (?:really |always |strongly |would |much )?"
     r"(?:prefers?|likes?|loves?|wants?|hates?|dislikes?)\b"
     r"|\bmy (?:preferred|favou?rite)\b|\b(?:prefers|dislikes)\b"
@@ -29,7 +31,7 @@ _PREFERENCE = re.compile(
     r"|\bik (?:wil|verkies|heb liever|hou van)\b|\bheeft liever\b",
     re.IGNORECASE,
 )
-_DECISION = re.compile(
+_DECISION = regex(
     r"\b(?:decided|decision|decide to|we chose|we agreed|agreed to|convention|from now on|as of (?:today|now)|policy|"
     r"we (?:always |never |only )?use|must (?:be|not|have)|is required|are required|is mandatory|not allowed|"
     r"entschieden|beschlossen|vereinbart|ab sofort|k\u00fcnftig|"

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import Stemmer
 
-from scrubjay.text.languages import LANGUAGES, stop_words_of
+from scrubjay.text.languages import LANGUAGES, light_words_of, stop_words_of
 from scrubjay.text.scripts import emoji_of, fold_script, merge_letters, split_unspaced, words_of_script
 from scrubjay.text.word_lists import WordLists
 
 __all__ = [
-    "DOT", "IRREGULAR", "LANGUAGE_TERMS", "PAST_TENSE", "STOP_WORDS", "QuestionTerms", "other_stems", "question_terms",
-    "running_terms_of", "stored_terms", "terms_of",
+    "DOT", "IRREGULAR", "LANGUAGE_TERMS", "PAST_TENSE", "STOP_WORDS", "QuestionTerms", "light_terms", "other_stems",
+    "question_terms", "running_terms_of", "stored_terms", "terms_of",
 ]  # fmt: skip
 
 _WORDS = WordLists("english")
@@ -83,6 +83,12 @@ def question_terms(text: str, language: str) -> QuestionTerms:
         plain = tuple(other for other in _stem(_drop_stop_words([word])) if other != stem)
         others[stem] = tuple(dict.fromkeys((*others.get(stem, ()), *plain)))
     return QuestionTerms(tuple(others), {term: plain for term, plain in others.items() if plain})
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def light_terms(language: str) -> frozenset[str]:
+    """Return the terms of a language that say little of what a question is about."""
+    return frozenset(question_terms(" ".join(light_words_of(language)), language).terms)
 
 
 def other_stems(text: str, language: str) -> dict[str, str]:

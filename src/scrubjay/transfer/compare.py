@@ -5,11 +5,12 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 import numpy as np
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import MemoryHistory
@@ -19,9 +20,9 @@ from scrubjay.text.slug import remove_suffix
 from scrubjay.transfer.export import (
     answer_pages,
     count_ids,
-    document_pages,
     history_pages,
     id_pages,
+    lasting_documents,
     relation_pages,
     vector_pages,
 )
@@ -201,7 +202,7 @@ class _Comparer:
         )
         await compare(relations(source), relations(target))
         await compare(read_items(vector_pages(source, space, models)), read_items(vector_pages(target, space, models)))
-        await compare(read_items(document_pages(source, space)), read_items(document_pages(target, space)))
+        await compare(read_items(lasting_documents(source, space)), read_items(lasting_documents(target, space)))
         if not self.merging and await ours.sum_answers(source, space) != await theirs.sum_answers(target, space):
             what = f"answers to idempotency keys of the space {space} are not the same"
             self._add(StoreDifference(space="", memory_id="", what=what))

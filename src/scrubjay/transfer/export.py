@@ -4,7 +4,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from datetime import datetime
 
 from scrubjay.errors import BodyDamaged, InvalidInput
-from scrubjay.model.document import USAGE, Document
+from scrubjay.model.document import STATISTICS, Document
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.transfer import SECTIONS
@@ -53,7 +53,7 @@ async def export_lines(
             progress(done, max(done, total))
     async for line in _lines(relation_pages(store, space, id_pages(store, space))):
         yield line
-    for section, pages in (("answers", answer_pages), ("documents", _exported_documents)):
+    for section, pages in (("answers", answer_pages), ("documents", lasting_documents)):
         if section in include:
             async for line in _lines(pages(store, space)):
                 yield line
@@ -159,10 +159,10 @@ async def document_pages(store: RecordStore, space: str) -> AsyncIterator[Sequen
         after = (page[-1].collection, page[-1].key)
 
 
-async def _exported_documents(store: RecordStore, space: str) -> AsyncIterator[Sequence[Document]]:
-    """Yield the documents without the questions of users, which are for this store alone."""
+async def lasting_documents(store: RecordStore, space: str) -> AsyncIterator[Sequence[Document]]:
+    """Yield the documents without statistics: the questions of users, and what was written by whom."""
     async for page in document_pages(store, space):
-        yield [document for document in page if document.collection != USAGE]
+        yield [document for document in page if document.collection not in STATISTICS]
 
 
 async def _lines(pages: AsyncIterable[Sequence[Item]]) -> AsyncIterator[str]:

@@ -3,9 +3,10 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, NameTaken
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State

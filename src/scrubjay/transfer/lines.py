@@ -4,11 +4,12 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.document import Document
 from scrubjay.model.identity import is_id

@@ -4,10 +4,10 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import Conflict, InvalidInput, ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.ports import RecordStore
 from scrubjay.transfer.compare import (

@@ -10,13 +10,14 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import ClassVar, Self, cast
 
 import qdrant_edge as edge
 
 from scrubjay.errors import IndexUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Point, Vector, require_valid_vector
 from scrubjay.model.query import Filter
 from scrubjay.vectors.edge_codec import create_shard, edge_errors, edge_filter, edge_point, edge_query
@@ -226,7 +227,7 @@ class EdgeIndex:
         with edge_errors("search"):
             # Compression may make the cosine of equal vectors exceed 1.
             return [
-                [(int(str(hit.id)), max(-1.0, min(1.0, hit.score))) for hit in hits]
+                [(_number(hit.id), max(-1.0, min(1.0, hit.score))) for hit in hits]
                 for hits in self._shard.query_batch(edge.QueryBatchRequest(queries))
             ]
 
@@ -234,6 +235,10 @@ class EdgeIndex:
         _require_space(self._folder, self._tuning.spare_bytes)
         with edge_errors("apply changes"):
             self._shard.update(operation)
+
+
+def _number(point_id: object) -> int:
+    return point_id if isinstance(point_id, int) else int(str(point_id))
 
 
 def _require_space(folder: Path, spare_bytes: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import qdrant_edge as edge
@@ -10,6 +11,8 @@ from scrubjay.errors import IndexUnavailable
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
 from scrubjay.vectors.payload import AT, FACETS, TENANT, Between, Condition, conditions_of, payload_of
+
+_ALL = Filter()
 
 
 @contextmanager
@@ -73,6 +76,16 @@ def edge_query(vector: Vector, filter: edge.Filter, *, limit: int, ef: int, exac
 
 def edge_filter(space: str, filter: Filter) -> edge.Filter:
     """Return a filter in the types of Edge."""
+    return _whole_space(space) if filter == _ALL else _filter(space, filter)
+
+
+# Every write searches its whole space.
+@lru_cache(maxsize=256)
+def _whole_space(space: str) -> edge.Filter:
+    return _filter(space, _ALL)
+
+
+def _filter(space: str, filter: Filter) -> edge.Filter:
     return edge.Filter(must=[_condition(condition) for condition in conditions_of(space, filter)])
 
 

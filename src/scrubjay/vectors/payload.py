@@ -3,8 +3,7 @@
 The embedded engine and the server have the same fields, in different types.
 """
 
-from dataclasses import dataclass
-
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Point
 from scrubjay.model.query import Facet, Filter, facet
 from scrubjay.model.timestamps import to_micros

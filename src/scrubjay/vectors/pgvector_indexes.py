@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 
 KINDS = ("hnsw", "ivfflat")
 # The indexed type of each precision, and the most dimensions that the extension accepts of it.

@@ -8,12 +8,13 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, Self
 
 from qdrant_client import AsyncQdrantClient, models
 
 from scrubjay.errors import IndexUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Point, Vector, require_valid_vector
 from scrubjay.model.query import Filter
 from scrubjay.vectors.qdrant_address import QdrantAddress

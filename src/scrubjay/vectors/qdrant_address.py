@@ -1,11 +1,12 @@
 """The address of a Qdrant server and the settings of its collection; without the client, which is slow to import."""
 
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 
 if TYPE_CHECKING:
     from scrubjay.vectors.qdrant import QdrantIndex

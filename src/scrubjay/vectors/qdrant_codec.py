@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from scrubjay.errors import IndexUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
 from scrubjay.vectors.payload import Between, Condition, conditions_of, payload_of

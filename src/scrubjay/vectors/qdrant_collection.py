@@ -1,10 +1,9 @@
 """The collection on a Qdrant server: creates it, and extends an existing one for another model."""
 
-from dataclasses import dataclass
-
 from qdrant_client import AsyncQdrantClient, models
 
 from scrubjay.errors import IndexUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.vectors.payload import AT, FACETS, TENANT
 from scrubjay.vectors.qdrant_address import QdrantAddress
 from scrubjay.vectors.qdrant_codec import BUILD, ModelNamespace

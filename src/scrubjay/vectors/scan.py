@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.passage import (
     PASSAGES_PER_MEMORY,
     Point,
@@ -203,10 +203,11 @@ class RowSnapshot:
         else:
             cosines = cosine_similarities(self.vectors[rows], vector)
         if rows.size > limit:
-            best = np.argpartition(-cosines, limit - 1)[:limit]
+            # All that are as near as the last: the numbers decide between them, and not their rows.
+            best = cosines >= np.partition(cosines, -limit)[-limit]
             rows, cosines = rows[best], cosines[best]
         numbers = self.numbers[rows]
-        order = np.lexsort((numbers, -cosines))
+        order = np.lexsort((numbers, -cosines))[:limit]
         return [(int(numbers[at]), max(-1.0, min(1.0, float(cosines[at])))) for at in order]
 
 

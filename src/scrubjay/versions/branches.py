@@ -39,11 +39,13 @@ _SHARED_PREFIX = 13
 
 
 async def commit(
-    ref: str, *, message: str, branch: str, space: str, origin: Origin, context: WriteContext, key: str
+    ref: str, *, message: str, branch: str, space: str, origin: Origin, context: WriteContext, key: str, label: bool
 ) -> Written:
-    """Store a new version with the same content and a message."""
+    """Store a new version with the same content and a message, or add the message to the current version."""
     if not require_remark(message, field="message").strip():
         raise InvalidInput("a commit needs a message", hint="Describe this version", field="message")
+    if label:
+        return await _label(ref, redact(message)[0], branch=branch, space=space, context=context)
     request = idempotent_request(key, {"verb": "commit", "ref": ref, "message": message, "branch": branch})
     remark = redact(message)[0]
     for _ in range(_MAX_ATTEMPTS):
@@ -63,6 +65,23 @@ async def commit(
             )
         except StaleVersion:
             continue
+    raise keeps_changing(ref)
+
+
+async def _label(ref: str, remark: str, *, branch: str, space: str, context: WriteContext) -> Written:
+    """Add a message to the current version of a memory; one that it has already is not repeated."""
+    for _ in range(_MAX_ATTEMPTS):
+        memory = await open_record(ref, branch=branch, space=space, context=context)
+        (version,) = await context.store.versions(space, memory.id, limit=1)
+        is_new = remark not in version.message.split("; ")
+        joined = require_remark("; ".join(filter(None, (version.message, remark))), field="message")
+        if not is_new or await context.store.label(
+            space, memory.id, version.number, before=version.message, message=joined
+        ):
+            return Written(
+                action="labelled" if is_new else "unchanged", id=memory.trunk or memory.id, name=memory.name,
+                version=version.number, branch=branch_of(memory),
+            )  # fmt: skip
     raise keeps_changing(ref)
 
 

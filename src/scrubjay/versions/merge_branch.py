@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -10,6 +10,7 @@ from scrubjay import telemetry
 from scrubjay.detection.report import ConflictReport
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import branch_of, keeps_changing, on_branch, require_live, trunk_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.branch import BranchMerged, MergeConflict

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from scrubjay.lazy import dataclass
 from scrubjay.versions.line_diff import find_changes
 
 # Lines, and the sentences in them; the gap before a piece belongs to it, so that a text can be appended to.

@@ -1,9 +1,10 @@
 """`revert`: store a new version with the content of an older one. No version is rewritten."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scrubjay.errors import BodyDamaged, NameTaken, StaleVersion
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import OWN_FIELDS, keeps_changing, on_branch, require_open, version_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Action, Origin

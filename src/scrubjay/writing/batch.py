@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from scrubjay import telemetry
 from scrubjay.detection.neighbours import ReadCache
 from scrubjay.detection.report import ConflictReport, find_conflicts
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.health import WriteNote
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag, Memory, State, Tier
 from scrubjay.model.relation import Relation
@@ -76,8 +78,9 @@ async def write_batch(
         if len(stored) <= MAX_CONFLICT_CHECKS:
             before = {memory.id: memory for memory, _ in batch.edits}
             reports = [
+                # One call asks the pair model once.
                 await _find_conflicts(write, before.get(write.memory.id), embedded, rules=rules, origin=origin,
-                                      context=context)
+                                      context=context, is_alone=len(stored) == 1)
                 for write in stored
             ]  # fmt: skip
     commit = Commit(
@@ -90,8 +93,14 @@ async def write_batch(
     )
     with telemetry.stage("write.commit"):
         await context.store.commit(commit)
-    for write in writes:
-        telemetry.count("writes", action="updated" if write.action is Action.REVISED else write.action.value)
+    for number, write in enumerate(writes):
+        action = "updated" if write.action is Action.REVISED else write.action.value
+        telemetry.count("writes", action=action)
+        conflicts = len(reports[number].details) if len(reports) == len(writes) else 0
+        context.note(WriteNote(
+            space=space, agent=origin.agent, at=origin.at, action=action, is_thin=Flag.THIN in write.memory.flags,
+            conflicts=conflicts,
+        ))  # fmt: skip
     for edge in checked.edges:
         telemetry.count("writes", action="related" if edge.present else "unrelated")
     return tuple(details for report in reports for details in report.details)
@@ -111,11 +120,12 @@ async def _find_conflicts(
     rules: Rules,
     origin: Origin,
     context: WriteContext,
+    is_alone: bool,
 ) -> ConflictReport:
     written = await load_vectors(
         write.memory, write.passages, embedded, vector_store=context.store, embedder=context.embedder
     )
-    cache = ReadCache(store=context.store, index=context.index)
+    cache = ReadCache(store=context.store, index=context.index, pairs=context.pairs if is_alone else None)
     return await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.model.draft import Draft
+from scrubjay.model.fact import EXTRACTION
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.opening import read_opening
-from scrubjay.text.slug import add_suffix, slug, slug_of_subject, whole_slug
+from scrubjay.text.slug import add_suffix, name_of_statement, slug, slug_of_subject, whole_slug
 
 _DEFAULT_KIND = "note"
 _NO_NAME = "memory"
@@ -55,6 +56,9 @@ def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime)
     is_several = len(draft.entities) > 1
     if draft.name:
         name = f"{draft.name}-{slug(entity)}" if is_several else draft.name
+    elif draft.source.tool == EXTRACTION:
+        # The name that a fact has before it is stored, so that both ways to store it mean one memory.
+        name = name_of_statement(draft.text)
     else:
         about = entity if is_several else ""
         name = derive_name(draft.title, draft.text, draft.observations, entity=about)
@@ -90,7 +94,9 @@ def _source(draft: Draft, *, now: datetime) -> Source:
 
     Lines of a chat, with their speakers, are one conversation a day. A date to come is an appointment.
     """
-    source = replace(draft.source, session=draft.source.session or draft.session_hint)
+    source = draft.source
+    if draft.session_hint and not source.session:
+        source = replace(source, session=draft.session_hint)
     opening = read_opening(draft.text)
     if opening.at is None or source.at is not None or opening.at > now:
         return source

@@ -1,13 +1,14 @@
 """`forget`, `restore` and `purge`: move memories to the trash, take them out, and destroy them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import Enum
 
 from scrubjay import telemetry
 from scrubjay.detection.report import ConflictReport
 from scrubjay.errors import BodyDamaged, InvalidInput, NameTaken, StaleVersion, WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import branch_id, branch_of, branches_of, no_branch, require_live, trunk_of
 from scrubjay.lookup.references import TolerantReader, resolve_ids
 from scrubjay.model.change import Action, Origin

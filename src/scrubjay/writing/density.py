@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from scrubjay.lazy import regex
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag
 from scrubjay.model.rules import Rules
@@ -16,12 +17,12 @@ __all__ = ["check_density", "thinness", "without_thin"]
 # A statement has a subject, and something that is said about it. What is said may be a value: "Port 8080".
 _LEAST_WORDS = 2
 # In scripts without spaces a word has about two ideographs, or four syllables.
-_IDEOGRAPH = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_IDEOGRAPH = regex("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _IDEOGRAPHS_PER_WORD, _SYLLABLES_PER_WORD = 2, 4
-_SYLLABLE = re.compile("[\u3040-\u30ff\uac00-\ud7a3]")
+_SYLLABLE = regex("[\u3040-\u30ff\uac00-\ud7a3]")
 # For a threshold in characters, such a sign counts as so many letters.
 _IDEOGRAPH_LETTERS, _SYLLABLE_LETTERS = 3, 2
-_REASON = re.compile(
+_REASON = regex(
     r"\b(?:because|since|so that|in order|due to|thanks to|by \w+ing|therefore|why|how|caused|fix(?:ed|es)? by|to avoid"
     "|weil|damit|wegen|denn|parce que|car|pour que|afin|porque|para que|debido|perche|quia|omdat|zodat)\\b"
     "|\u56e0\u4e3a|\u56e0\u6b64|\u7531\u4e8e|\u306e\u3067|\u304b\u3089|\ub54c\ubb38|\u043f\u043e\u0442\u043e\u043c\u0443",
@@ -65,8 +66,10 @@ def thinness(text: str, *, rules: Rules, about: tuple[str, ...] = ()) -> str:
     if not (_is_statement(text[:_FIRST_PART], about) or _is_statement(text[_FIRST_PART:], about)):
         return "say what is known about it" if _has_subject(text, about) else "say who or what it is about"
     plain = " ".join(text.split())
-    size = len(plain) + (_IDEOGRAPH_LETTERS - 1) * len(_IDEOGRAPH.findall(plain))
-    size += (_SYLLABLE_LETTERS - 1) * len(_SYLLABLE.findall(plain))
+    size = len(plain)
+    if not plain.isascii():
+        size += (_IDEOGRAPH_LETTERS - 1) * len(_IDEOGRAPH.findall(plain))
+        size += (_SYLLABLE_LETTERS - 1) * len(_SYLLABLE.findall(plain))
     if size >= rules.least_characters:
         return ""
     return f"{size} of {rules.least_characters} characters, {_advice(text)}"
@@ -92,12 +95,12 @@ def _has_subject(text: str, about: tuple[str, ...]) -> bool:
 
 def _content_words(text: str) -> dict[str, float]:
     """Return the words that mean something by themselves, each once, with its weight."""
-    words = (word for word in words_of_script(fold(text)) if word not in EMPTY_WORDS)
-    return {word: _weight(word) for word in words} | dict.fromkeys(emoji_of(text), 1.0)
+    words = {word: _weight(word) for word in words_of_script(fold(text)) if word not in EMPTY_WORDS}
+    return words if text.isascii() else words | dict.fromkeys(emoji_of(text), 1.0)
 
 
 def _weight(word: str) -> float:
-    if not is_unspaced(word):
+    if word.isascii() or not is_unspaced(word):
         # A single letter is a part of a word, such as the s of a possessive.
         return 1.0 if len(word) > 1 or word.isdecimal() else 0.0
     ideographs = len(_IDEOGRAPH.findall(word))

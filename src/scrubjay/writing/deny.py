@@ -1,11 +1,11 @@
 """Texts that are never stored: those that say so themselves, and those that the rules of a space name."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass, regex
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.rules import Rules
@@ -27,7 +27,7 @@ _END = (
 )
 # Where an order begins. After a quote, in reported speech, in a list or under a heading it is about something else.
 _START = "(?:^(?:[:-] ?)?|[.!?;(\\[\n\u3002] ?|(?<![:\"'-] )\\b(?:please,?|bitte) )"
-_ORDERS = re.compile(
+_ORDERS = regex(
     f"{_START}(?:please,? |so,? |and |but |also )?(?:(?:do not|don't|dont) (?:ever )?{_KEEP} {_THIS}{_END}"
     # "Never store it" describes a practice.
     f"|never (?:ever )?{_KEEP} (?:any of )?(?:this|the following){_END}"
@@ -57,10 +57,10 @@ _HINTS = (
     "\u0437\u0430\u043f\u043e\u043c\u0438\u043d\u0430\u0439", "\u0441\u043e\u0445\u0440\u0430\u043d\u044f\u0439",
     "\u8bb0", "\u4fdd\u5b58", "\u5b58\u50a8", "\u899a\u3048", "\u8a18\u61b6",
 )  # fmt: skip
-_BLANKS, _LINES = re.compile(r"[^\S\n]+"), re.compile(r" ?\n[ \n]*")
+_BLANKS, _LINES = regex(r"[^\S\n]+"), regex(r" ?\n[ \n]*")
 # Such an order is at the beginning or the end of a text; in the middle of a page it is about something else.
 _MAX_CHECKED = 2_000
-_PATH = re.compile(r"[^\s\"'`<>()|,;*?\[\]{}]{1,400}+")
+_PATH = regex(r"[^\s\"'`<>()|,;*?\[\]{}]{1,400}+")
 _PATH_FIELDS = ("path", "file", "filename", "file_path", "filepath", "source", "uri", "url", "location")
 
 

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, islice
 
 from scrubjay import telemetry
 from scrubjay.detection.neighbours import EmbeddedMemory
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.job import EMBEDDING, Job
 from scrubjay.model.memory import Memory

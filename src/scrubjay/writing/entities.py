@@ -3,10 +3,11 @@
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Facet, Filter, facet
@@ -14,6 +15,7 @@ from scrubjay.ports import RecordStore
 from scrubjay.text.empty_words import EMPTY_WORDS
 from scrubjay.text.names import bare_name, names_in, phrases_in, spellings_of
 from scrubjay.text.scripts import fold
+from scrubjay.writing.tags import is_day
 
 __all__ = ["EntityLookup", "look_up_entities", "name_entities"]
 
@@ -165,13 +167,13 @@ def _suggest(draft: Draft, lookup: EntityLookup) -> Draft:
     if not suggested:
         return draft.with_decision("entities", "none")
     why = f"{len(lookup.names)} known in this space" if lookup.names else "by how they are written"
-    return replace(draft, suggested_entities=suggested).with_decision("entities", "suggested", why)
+    return draft.with_fields(suggested_entities=suggested).with_decision("entities", "suggested", why)
 
 
 def _hint(name: str) -> str:
-    """Return a name without an article before it; none for what mostly is no name: CET, the API, Der Code."""
+    """Return a name without an article or a day before it; none for what mostly is none: CET, the API, Friday's."""
     words = name.split(" ")
-    while words and fold(words[0]) in EMPTY_WORDS:
+    while words and (fold(words[0]) in EMPTY_WORDS or is_day(words[0])):
         words = words[1:]
     is_noun = len(words) == 1 and name != words[0]
     return "" if is_noun or all(map(_ABBREVIATION.fullmatch, words)) else " ".join(words)

@@ -9,7 +9,7 @@ import hashlib
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -26,8 +26,10 @@ from scrubjay.errors import (
     TooLarge,
 )
 from scrubjay.idempotency import stored_key
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft, DraftBatch, Limits
+from scrubjay.model.health import WriteNote
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.model.results import Decision, ItemError, Remembered, RememberedItem, RememberedMany
@@ -165,6 +167,7 @@ async def write_together(
 
     Jobs of these writes must not be waited for in the block: they could not write.
     """
+    notes: list[WriteNote] = []
     async with context.in_flight.register(space, *embedded.statements):
         with telemetry.hold_counts():
             async with context.store.transaction(space) as store:
@@ -173,9 +176,14 @@ async def write_together(
                     index = await context.open_index(store, space, embedded.vectors)
                 effective = await load_rules(space, default=context.rules, documents=store)
                 yield replace(
-                    context, store=store, index=index, embedder=embedded.embedder, in_flight=InFlightWrites(),
-                    in_transaction=True, effective=effective,
+                    # Other writers wait for the transaction: the pairs of a batch are read by the next scan.
+                    context, store=store, index=index, embedder=embedded.embedder, pairs=None,
+                    in_flight=InFlightWrites(), in_transaction=True, effective=effective,
+                    note=notes.append,
                 )  # fmt: skip
+        # Of a transaction that was taken back nothing is counted.
+        for note in notes:
+            context.note(note)
         await context.index.after_commit()
 
 

@@ -1,6 +1,6 @@
 """`remember`: a draft passes through the stages of the write path, one after the other."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from scrubjay import telemetry
@@ -8,7 +8,9 @@ from scrubjay.detection.neighbours import ReadCache
 from scrubjay.detection.report import ConflictReport, find_conflicts
 from scrubjay.errors import StaleVersion
 from scrubjay.model.change import Origin
+from scrubjay.model.conflict import PairShares
 from scrubjay.model.draft import Draft
+from scrubjay.model.health import WriteNote
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.rules import Rules
 from scrubjay.text.tags.synonyms import synonyms_from
@@ -30,12 +32,28 @@ from scrubjay.writing.tags import SpaceTags, normalise_tags
 from scrubjay.writing.validate import validate
 
 MAX_ATTEMPTS = 20
+# From this probability on that only one of two can hold, by a model that has read both, they are not merged.
+_EXCLUDES_FROM = 0.8
+_MAX_NAMED = 3
 
 
 async def remember(
     draft: Draft, *, space: str, origin: Origin, context: WriteContext, screened: ScreenedDraft | None = None
 ) -> WriteOutcome:
-    """Take a draft through the whole write path; what was done before, as `screened`, is not done again."""
+    """Take a draft through the whole write path, and count it; what was done as `screened` is not done again."""
+    outcome = await _write(draft, space=space, origin=origin, context=context, screened=screened)
+    answer = outcome.answer
+    if not draft.dry_run and not results.is_repeated(answer):
+        context.note(WriteNote(
+            space=space, agent=origin.agent, at=origin.at, action=answer.action, is_thin=results.is_thin(answer),
+            conflicts=len(answer.conflicts),
+        ))  # fmt: skip
+    return outcome
+
+
+async def _write(
+    draft: Draft, *, space: str, origin: Origin, context: WriteContext, screened: ScreenedDraft | None
+) -> WriteOutcome:
     with telemetry.stage("write.validate"):
         valid = screened.valid if screened else validate(draft, limits=context.limits, origin=origin)
     request = results.request_of(valid)
@@ -71,7 +89,8 @@ async def remember(
     write = await _embed(
         _tell_joined(draft, joined), memories, effective=effective, origin=origin, request=request, context=context
     )
-    write = replace(write, joined=tuple(memory.id for memory in joined))
+    if joined:
+        write = replace(write, joined=tuple(memory.id for memory in joined))
     # A write that is never merged need not wait for those that may say the same.
     may_merge = draft.intent == "continue" or (draft.intent == "auto" and effective.rules.gate == "merge")
     statement = Statement(write.vector, draft.session_hint) if may_merge else Statement(None)
@@ -156,14 +175,16 @@ async def _commit(write: PreparedWrite, *, context: WriteContext) -> WriteOutcom
     """Merge the write into the memory it repeats, or store it as a new one."""
     for _ in range(MAX_ATTEMPTS):
         # One cache for both: the gate and the conflict check read the same neighbours.
-        cache = ReadCache(store=context.store, index=context.index)
+        cache = ReadCache(store=context.store, index=context.index, pairs=context.pairs)
         with telemetry.stage("write.gate"):
             decision, conflicts = await context.both(
                 _decide(write, cache=cache),
                 find_conflicts(write.first, rules=write.rules, origin=write.origin, cache=cache, settles=True),
             )
-        decision = _reject_contradiction(decision, conflicts, draft=write.draft)
+        decision = _with_readings(_reject_contradiction(decision, conflicts, draft=write.draft), conflicts)
         draft = write.draft.with_decision("similarity", "merge" if decision.target else "none", decision.why)
+        if conflicts.readings:
+            draft = draft.with_decision("pairs", f"{len(conflicts.readings)} read", _readings_text(conflicts.readings))
         if conflicts.details:
             ended = f", {len(conflicts.superseded)} superseded" if conflicts.superseded else ""
             draft = draft.with_decision("conflicts", f"{len(conflicts.details)} found{ended}")
@@ -198,6 +219,33 @@ async def _decide(write: PreparedWrite, *, cache: ReadCache) -> GateDecision:
 def _reject_contradiction(decision: GateDecision, conflicts: ConflictReport, *, draft: Draft) -> GateDecision:
     """Do not merge a write into a memory that it contradicts, unless it continues a session."""
     target = decision.target
-    if target is None or draft.session_hint or draft.intent != "auto" or not conflicts.contradicts(target):
+    if target is None or draft.session_hint or draft.intent != "auto":
         return decision
-    return replace(decision, target=None, why=f"it contradicts {target.name}")
+    if conflicts.contradicts(target):
+        return replace(decision, target=None, why=f"it contradicts {target.name}")
+    reading = conflicts.readings.get(target.id)
+    if reading is not None and reading.replaces >= _EXCLUDES_FROM:
+        return replace(decision, target=None, why=f"read together, only one of it and {target.name} can hold")
+    return decision
+
+
+def _with_readings(decision: GateDecision, conflicts: ConflictReport) -> GateDecision:
+    """Say of similar memories that a model finds only one of the two can hold, where their words do not tell."""
+    doubted = {
+        memory_id: f"read together, only one can hold ({reading.replaces:.2f})"
+        for memory_id, reading in conflicts.readings.items()
+        if reading.replaces >= _EXCLUDES_FROM
+    }
+    if not doubted:
+        return decision
+    similar = tuple(replace(each, differs=each.differs or doubted.get(each.id, "")) for each in decision.similar)
+    return replace(decision, similar=similar)
+
+
+def _readings_text(readings: Mapping[str, PairShares]) -> str:
+    """Return what a model has said of stored memories, the likeliest first; nothing of those that are unrelated."""
+    labels = sorted(
+        ((*reading.likeliest, memory_id) for memory_id, reading in readings.items()), key=lambda each: -each[1]
+    )
+    named = [f"{label} {memory_id} {share:.2f}" for label, share, memory_id in labels if label != "unrelated"]
+    return "; ".join(named[:_MAX_NAMED])

@@ -1,12 +1,12 @@
 """The conflict check of a memory that returns or is joined: restored, approved, reverted, merged from a branch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from scrubjay.detection.detect import count_exceeds
 from scrubjay.detection.neighbours import ReadCache
 from scrubjay.detection.report import ConflictReport, find_conflicts, later_check
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
@@ -41,7 +41,7 @@ class ConflictChecker:
             return ConflictReport()
         store, embedder = self.context.store, self.context.embedder
         written = await load_vectors(memory, passages, embedded, vector_store=store, embedder=embedder)
-        cache = ReadCache(store=store, index=self.context.index)
+        cache = ReadCache(store=store, index=self.context.index, pairs=self.context.pairs)
         return await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
 
     async def check_later(

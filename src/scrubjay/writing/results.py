@@ -3,14 +3,15 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import cast
 
 from scrubjay import telemetry
 from scrubjay.idempotency import stored_key
+from scrubjay.lazy import dataclass
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Json, Memory, Source
+from scrubjay.model.memory import Flag, Json, Memory, Source
 from scrubjay.model.results import Decision, Remembered
 from scrubjay.model.snapshot import source_to_json
 from scrubjay.model.timestamps import to_iso
@@ -24,6 +25,7 @@ _NOT_REQUESTED = (
 )  # fmt: skip
 _REQUESTED = tuple(field.name for field in fields(Draft) if field.name not in _NOT_REQUESTED)
 _LISTS = ("ids", "tags", "warnings", "flags", "suggested_entities")
+_REPEATED = Decision(stage="once", outcome="repeated", why="this idempotency key was used before")
 _STORED = ("action", "id", "name", "version", "merged_into", "similarity", *_LISTS)
 
 
@@ -91,7 +93,20 @@ def repeated(answer: str) -> Remembered:
         suggested_entities=lists["suggested_entities"],
         flags=lists["flags"],
         warnings=lists["warnings"],
-        trace=(Decision(stage="once", outcome="repeated", why="this idempotency key was used before"),),
+        trace=(_REPEATED,),
+    )
+
+
+def is_repeated(answer: Remembered) -> bool:
+    """Whether it is the answer of an earlier request, and nothing was written now."""
+    return _REPEATED in answer.trace
+
+
+def is_thin(answer: Remembered) -> bool:
+    """Whether the text said too little, and was stored or refused for it."""
+    return any(
+        decision.stage == "density" and decision.outcome in ("rejected", "reconstruct", Flag.THIN)
+        for decision in answer.trace
     )
 
 

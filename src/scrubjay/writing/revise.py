@@ -23,6 +23,7 @@ from scrubjay.model.checks import (
     require_texts,
 )
 from scrubjay.model.draft import Limits
+from scrubjay.model.health import WriteNote
 from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier
 from scrubjay.model.requests import Edit
 from scrubjay.model.results import Written
@@ -70,6 +71,7 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
             if (earlier := await _earlier_answer(request, space=space, context=context)) is not None:
                 return earlier
             telemetry.count("writes", action="unchanged")
+            context.note(WriteNote(space=space, agent=origin.agent, at=origin.at, action="unchanged"))
             return _written_result(memory, "unchanged", warnings)
         at = _edit_time(memory, edit, now=origin.at)
         edited = replace(edited, version=memory.version + 1, updated_at=at, last_confirmed=origin.at)
@@ -146,7 +148,7 @@ async def commit_version(
         written = await load_vectors(
             memory, passages, begun.embedded, vector_store=context.store, embedder=context.embedder
         )
-        cache = ReadCache(store=context.store, index=context.index)
+        cache = ReadCache(store=context.store, index=context.index, pairs=context.pairs)
         report = await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
     answer = _written_result(memory, reported_action, (*warnings, begun.warning) if begun.warning else warnings)
     jobs = embedding_jobs(begun.unfinished, space=memory.space, origin=origin)
@@ -161,6 +163,10 @@ async def commit_version(
     with telemetry.stage("write.commit"):
         earlier = request.earlier_answer(await context.store.commit(commit))
     telemetry.count("writes", action=reported_action if earlier is None else "repeated")
+    if earlier is None:
+        context.note(WriteNote(
+            space=memory.space, agent=origin.agent, at=origin.at, action=reported_action, conflicts=len(report.details)
+        ))  # fmt: skip
     return replace(answer, conflicts=report.details) if earlier is None else Written.from_json(earlier)
 
 

@@ -1,10 +1,10 @@
 """The rules of a space: read for every write, and changed by the space's owner."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput, StaleVersion
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.model.rules import COLLECTION, TAGS, WRITING, Rules

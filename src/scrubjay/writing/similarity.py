@@ -1,10 +1,11 @@
 """The similarity gate: a write may repeat a stored memory, or belong to what its session has said so far."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from scrubjay.detection.neighbours import MAX_COMPARED, EmbeddedMemory, NearbyMemory, ReadCache, find_neighbours
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import Strategy
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Flag, Memory, State, Trust
@@ -26,6 +27,8 @@ __all__ = ["GateDecision", "compare_whole", "decide", "least_cosine"]
 _MAX_REPORTED = 5
 # A memory so far below the threshold is still reported as similar.
 _REPORT_MARGIN = 0.1
+# How far from `related` to `same` a text must be to belong to what its session has said.
+_BELONGS = 0.1
 # An index may store vectors with fewer digits; its cosines are off by at most a tenth of this.
 _INDEX_ERROR = 0.02
 # The worth in cosine of one common word in a session, and how many of them count.
@@ -68,8 +71,10 @@ class _Gate:
 
     @property
     def related(self) -> float:
-        """The relatedness from which texts of one session belong together."""
-        return self.profile.related if self.profile else 1.0
+        """The relatedness from which texts of one session belong together: clearly above that of any two texts."""
+        if self.profile is None:
+            return 1.0
+        return self.profile.related + _BELONGS * (self.profile.same - self.profile.related)
 
     @property
     def reported(self) -> float:
@@ -248,8 +253,10 @@ def _compare_passages(
     if most < least:
         # Too far to be reported: the words need not be compared.
         return TextSimilarity(similarity=most)
+    # Of a memory of the session the answer shows the similarity even where it is low.
+    least = -1.0 if nearby.is_of_session else least
     scores = [
-        _best(text_of(incoming, passage.observation, passage.start, passage.end), nearby.texts, row)
+        _best(text_of(incoming, passage.observation, passage.start, passage.end), nearby.texts, row, least=least)
         for passage, row in zip(passages, nearby.cosines, strict=False)
     ]
     differs = tuple(dict.fromkeys(difference for score in scores for difference in score.differs))
@@ -263,10 +270,10 @@ def _compare_passages(
     return TextSimilarity(similarity=min(score.similarity for score in scores), differs=differs)
 
 
-def _best(text: str, others: Sequence[str], cosines: Sequence[float]) -> TextSimilarity:
+def _best(text: str, others: Sequence[str], cosines: Sequence[float], *, least: float) -> TextSimilarity:
     at = max(range(len(others)), key=cosines.__getitem__)
-    score = compare_texts(text, others[at], cosine=cosines[at])
-    if score.differs:
+    score = compare_texts(text, others[at], cosine=cosines[at], least=least)
+    if score.differs or score.similarity < least:
         return score
     # A contradiction must not become one text.
     finding = compare(text, others[at], cosine=cosines[at])

@@ -1,11 +1,11 @@
 """How similar two texts are, by meaning and by words, and in what they differ nevertheless."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.claims.extract import claims_of, count_extra_figures, find_differences
 from scrubjay.text.related_words import related_terms
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
@@ -39,12 +39,15 @@ class TextSimilarity:
     differs: tuple[str, ...] = ()
 
 
-def compare_texts(first: str, second: str, *, cosine: float) -> TextSimilarity:
-    """Compare two texts whose vectors have a known cosine."""
-    claims, other_claims = claims_of(first), claims_of(second)
+def compare_texts(first: str, second: str, *, cosine: float, least: float = -1.0) -> TextSimilarity:
+    """Compare two texts whose vectors have a known cosine; where they are less similar than `least`, roughly."""
     terms, other_terms = _terms(first), _terms(second)
     # Below the least cosine the words do not matter.
     words = overlap(terms, other_terms) if cosine >= _MIN_COSINE else 0.0
+    most = (cosine + _WORD_WEIGHT * words) / (1 + _WORD_WEIGHT)
+    if most < least:
+        return TextSimilarity(similarity=max(0.0, most))
+    claims, other_claims = claims_of(first), claims_of(second)
     one_sided = min(count_extra_figures(claims, other_claims), _MAX_ONE_SIDED)
     similarity = (cosine + _WORD_WEIGHT * words - _ONE_SIDED_COST * one_sided) / (1 + _WORD_WEIGHT)
     differs = (
@@ -93,14 +96,15 @@ def _covered(terms: Sequence[str], others: Sequence[str]) -> float:
     # "sunglasses" covers "sun glasses", and the reverse.
     joined = {*others, *(first + second for first, second in pairwise(others))}
     split = {part for first, second in pairwise(terms) if first + second in others for part in (first, second)}
-    related = [(other, _related_terms(other)) for other in others]
-    return sum(1.0 if term in joined or term in split else _closest(term, related) for term in terms) / len(terms)
+    related = {other: _related_terms(other) for other in others}
+    return sum([1.0 if term in joined or term in split else _closest(term, related) for term in terms]) / len(terms)
 
 
-def _closest(term: str, others: Sequence[tuple[str, dict[str, float]]]) -> float:
+def _closest(term: str, others: Mapping[str, dict[str, float]]) -> float:
     """Return how close a term is to the closest of others; the relation may be listed at either of the two."""
     own = _related_terms(term)
-    return max(max(own.get(other, 0.0), related.get(term, 0.0)) for other, related in others)
+    listed = [own[other] for other in own.keys() & others.keys()]
+    return max(listed + [related[term] for related in others.values() if term in related], default=0.0)
 
 
 def _swapped_subject(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:

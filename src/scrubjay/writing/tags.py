@@ -25,7 +25,7 @@ from scrubjay.text.tags.synonyms import Synonyms
 from scrubjay.text.tokens import running_terms_of
 from scrubjay.workers import offload
 
-__all__ = ["SpaceTags", "normalise_tags", "preview_tags", "tag_cosines", "warn_few_tags"]
+__all__ = ["SpaceTags", "is_day", "normalise_tags", "preview_tags", "tag_cosines", "warn_few_tags"]
 
 _OFF = "off"
 _CANDIDATES = 8
@@ -56,6 +56,8 @@ class SpaceTags:
     store: RecordStore
     embedder: Embedder
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    # Read once for all tags of the draft.
+    _vocabulary: TagVocabulary | None = field(default=None, init=False)
 
     async def resolve(self, tags: Sequence[str], *, most: int) -> tuple[tuple[str, ...], list[TagReason]]:
         """Return the tags to use, in order, and why some differ from those given."""
@@ -140,8 +142,9 @@ class SpaceTags:
         return max(names, key=lambda name: (self.counts.get(name, 0), -names.index(name)))
 
     async def _match(self, tag: str) -> TagMatch | None:
-        vocabulary = await _vocabulary(self.space, store=self.store)
-        candidates = vocabulary.nearest(tag, limit=_CANDIDATES)
+        if self._vocabulary is None:
+            self._vocabulary = await _load_vocabulary(self.space, store=self.store)
+        candidates = self._vocabulary.nearest(tag, limit=_CANDIDATES)
         match = best_match(tag, candidates)
         if match is not None and match.relation is not TagRelation.VERSION:
             return match
@@ -235,7 +238,8 @@ async def normalise_tags(draft: Draft, *, rules: Rules, tags: SpaceTags, is_bind
     outcome = "kept" if is_same else "normalised"
     if preview.suggested:
         outcome += f", {len(preview.suggested)} suggested"
-    return replace(draft, tags=preview.after, suggested_tags=preview.suggested).with_decision("tags", outcome, why)
+    tagged = draft.with_fields(tags=preview.after, suggested_tags=preview.suggested)
+    return tagged.with_decision("tags", outcome, why)
 
 
 async def preview_tags(draft: Draft, *, rules: Rules, tags: SpaceTags) -> TagPreview:
@@ -284,7 +288,7 @@ def _cached_vector(model: str, tag: str) -> Vector | None:
     return vector
 
 
-async def _vocabulary(space: str, *, store: RecordStore) -> TagVocabulary:
+async def _load_vocabulary(space: str, *, store: RecordStore) -> TagVocabulary:
     """Return the tags of a space; update the cached vocabulary instead of building it again."""
     labels = await store.labels(space, "tag", prefix="", limit=_MAX_TAGS)
     by_space = _vocabularies.setdefault(store, {})
@@ -306,8 +310,14 @@ def _describe(reason: TagReason, *, is_new: bool) -> str:
 
 def _is_tag(name: str) -> bool:
     """Check that a name is one word, as tags are, and no date or number."""
-    is_day = name.casefold().removesuffix("s") in _CALENDAR
-    return name.isalpha() and len(name) >= _MIN_NAME_LENGTH and not is_day
+    is_day_or_short = name.casefold().removesuffix("s") in _CALENDAR
+    return name.isalpha() and len(name) >= _MIN_NAME_LENGTH and not is_day_or_short
+
+
+def is_day(word: str) -> bool:
+    """Check whether a word is the name of a weekday or a month: Friday, Fridays, Friday's; but Jan is a person too."""
+    plain = word.casefold().replace("\u2019", "'").removesuffix("s").removesuffix("'")
+    return len(plain) > _MIN_NAME_LENGTH and plain in _CALENDAR
 
 
 def _distinct(suggestions: Sequence[tuple[str, str]], taken: set[str]) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ _NOT_THE_USER = "source.trust is at most agent with an agent's token"
 INTENTS = ("auto", "new", "continue")
 # NUL in JSON, unless the backslash is itself escaped.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_SOURCE_LABELS = ("session", "conversation", "agent", "tool")
 _LABELS = ("title", "kind", "name", "category", "project", "scope", "session_hint", "idempotency_key")
 
 
@@ -30,7 +31,7 @@ def validate(draft: Draft, *, limits: Limits, origin: Origin | None = None) -> D
     if origin is not None and origin.is_agent:
         if draft.source.trust is Trust.USER:
             draft = draft.with_warning(_NOT_THE_USER)
-        draft = replace(draft, source=origin.limit(draft.source))
+        draft = draft.with_fields(source=origin.limit(draft.source))
     text(draft.text, field="text", limit=limits.text_bytes)
     labels = {name: label(getattr(draft, name), field=name, limits=limits) for name in _LABELS}
     if draft.id and not is_id(draft.id):
@@ -53,20 +54,17 @@ def validate(draft: Draft, *, limits: Limits, origin: Origin | None = None) -> D
     for name in ("pinned", "dry_run"):
         require_flag(getattr(draft, name), field=name)
     require_fraction(draft.relevance, field="relevance")
-    tidy = replace(
-        draft,
+    source_labels = {
+        name: label(getattr(draft.source, name), field=f"source.{name}", limits=limits) for name in _SOURCE_LABELS
+    }
+    is_tidy = all(getattr(draft.source, name) == value for name, value in source_labels.items())
+    tidy = draft.with_fields(
         **labels,
         observations=tuple(observation for observation in observations if observation.strip()),
         entities=distinct_labels(draft.entities, field="entities", limit=limits.entities, limits=limits),
         tags=tags(draft.tags, limits=limits),
         metadata=metadata(draft.metadata, limits=limits),
-        source=replace(
-            draft.source,
-            **{
-                name: label(getattr(draft.source, name), field=f"source.{name}", limits=limits)
-                for name in ("session", "conversation", "agent", "tool")
-            },
-        ),
+        source=draft.source if is_tidy else replace(draft.source, **source_labels),
         trace=(*draft.trace, Decision(stage="validate", outcome="accepted")),
     )
     require_moment(tidy.source.at, field="source.at")

@@ -38,6 +38,8 @@ class DocumentsSuite:
         bare = replace(entries, key="bare", value={}, due=None)
         await store.put_document(bare, base=None)
         assert await store.documents("default", "rules", limit=9) == [bare, entries]
+        places = (("default", "rules"), ("default", "jobs"), ("elsewhere", "rules"))
+        assert [await store.document_count(*place) for place in places] == [2, 0, 0]
         # A later change of the value does not change the stored document.
         value["text"] = "another"
         assert await store.document("default", "rules", "k") == replace(entries, value={**value, "text": text})

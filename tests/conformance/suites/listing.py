@@ -97,6 +97,20 @@ class ListingSuite:
         assert await store.last_seq() == before
         assert len(await store.versions("default", memory.id, limit=9)) == 1
 
+    async def test_a_label_replaces_the_message_of_one_version_unless_it_has_changed(self, store: RecordStore) -> None:
+        memory = a_memory()
+        await store.commit(a_commit(memory))
+        await store.commit(a_commit(a_rewrite(revised(memory, content="better"))))
+        before = await store.last_seq()
+        assert await store.label("default", memory.id, 2, before="", message="as agreed")
+        assert not await store.label("default", memory.id, 2, before="", message="something else")
+        assert not await store.label("default", memory.id, 9, before="", message="no such version")
+        assert not await store.label("there", memory.id, 2, before="as agreed", message="another space")
+        versions = await store.versions("default", memory.id, limit=9)
+        assert [version.message for version in versions] == ["as agreed", ""]
+        assert [version.memory.content for version in versions] == ["better", memory.content]
+        assert await store.last_seq() == before
+
     async def test_live_memories_without_a_read_are_listed_oldest_first(self, store: RecordStore) -> None:
         memories = [a_memory(f"jay {number}", created_at=moment(number)) for number in range(6)]
         trashed = a_memory("an old jay", state=State.TRASHED)

@@ -118,6 +118,10 @@ class VectorsSuite:
         assert len(await store.without_vectors(MODEL, limit=9)) == 3
         assert len(await store.without_vectors(MODEL, limit=2)) == 2
         assert len(await store.without_vectors("another-model", limit=9)) == 4
+        assert await store.without_vectors(MODEL, limit=9, space="there") == [("there", there.id)]
+        assert (await store.footprint("default")).memories == {"live": 3}
+        assert (await store.footprint("nowhere")).memories == {}
+        assert (await store.footprint("there")).store_bytes > 0
         await store.store_vectors(
             "default", vectors_for([undone, half]), memory_ids=[undone.id, half.id], origin=an_origin()
         )

@@ -144,6 +144,13 @@ async def test_the_verbs_of_notes(engine: Engine, home: Path) -> None:
             LinkNotesRequest(source_id=written.id, target_id=other.id, link_text="who live there"), who=AGENT
         )
         assert linked.markdown_link in path.read_text()
+        # Each end keeps the text that it wrote.
+        back = await notes.link_notes(
+            LinkNotesRequest(source_id=other.id, target_id=written.id, link_text="where they live"), who=AGENT
+        )
+        texts = path.read_text(), Path(other.file_path).read_text()
+        assert (linked.markdown_link in texts[0], back.markdown_link in texts[1]) == (True, True)
+        assert (back.source_id, "where they live" in texts[0], "who live there" in texts[1]) == (other.id, False, False)
         await notes.edit_note(EditNoteRequest(id="Trees", content="Oak and beech."), who=AGENT)
         assert "beech" in path.read_text()
         hits = await notes.search_notes(SearchNotesRequest(query="beech"), who=AGENT)

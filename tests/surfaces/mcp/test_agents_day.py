@@ -91,7 +91,7 @@ async def test_a_fact_in_other_words_reads_as_one_statement(settings: Settings) 
         "The nightly backup of the orders database always runs at 02:30.",
         "The nightly database backup runs at 02:30.",
     )
-    async with open_server(replace(settings, embedder="minilm")) as server, server.client("auto") as client:
+    async with open_server(replace(settings, embedder="bundled")) as server, server.client("auto") as client:
         done = [await call(client, "remember", text=text) for text in wordings]
         assert [answer["action"] for answer in done] == ["created", "merged", "merged"]
         (hit,) = (await call(client, "recall", query="When does the backup run?"))["hits"]

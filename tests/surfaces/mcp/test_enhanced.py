@@ -10,6 +10,7 @@ from mcp.client.client import Client
 from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, text_of
 from tests.surfaces.mcp.token_count import count_tokens
 
+from scrubjay import MemoryClient, SyncMemoryClient
 from scrubjay.model.caller import Grant
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
@@ -73,10 +74,12 @@ async def test_entities_are_created_found_changed_and_counted(settings: Settings
 async def test_versions_are_committed_compared_and_brought_back(settings: Settings, era: str) -> None:
     async with open_server(settings) as server, server.client(era, tools="enhanced") as client:
         await _create(client, "Ada", "likes tea", "lives in Oslo")
-        done = await _ask(client, "memory_commit", entity_name="Ada", message="as told in May")
-        assert (done["version_id"], done["entity"], done["branch"]) == (2, "Ada", "main")
+        for message in ("as told in May", "as told in May", "and in June"):
+            # It labels the current version; every change has made one already.
+            done = await _ask(client, "memory_commit", entity_name="Ada", message=message)
+            assert (done["version_id"], done["entity"], done["branch"]) == (1, "Ada", "main")
         await _create(client, "Ada", "likes tea", "lives in Bergen")
-        result = await _ask(client, "memory_diff", entity_name="Ada", version1=1, version2=3)
+        result = await _ask(client, "memory_diff", entity_name="Ada", version1=1, version2=2)
         assert result["differences"]["added_observations"] == ["lives in Bergen"]
         assert result["differences"]["removed_observations"] == ["lives in Oslo"]
         assert (result["version1"]["version"], result["version2"]["observations"]) == (
@@ -84,11 +87,19 @@ async def test_versions_are_committed_compared_and_brought_back(settings: Settin
             ["likes tea", "lives in Bergen"],
         )
         back = await _ask(client, "memory_revert", entity_name="Ada", version=1)
-        assert (back["reverted_to"], back["version"]) == (1, 4)
+        assert (back["reverted_to"], back["version"]) == (1, 3)
         (ada,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
-        assert (ada["observations"], ada["version"]) == (["likes tea", "lives in Oslo"], 4)
+        assert (ada["observations"], ada["version"]) == (["likes tea", "lives in Oslo"], 3)
         history = (await server.context().memory.history("Ada")).versions
-        assert [version.message for version in history[:1]] == ["Reverted to version 1"]
+        assert [version.message for version in history] == [
+            "Reverted to version 1", history[1].message, "as told in May; and in June",
+        ]  # fmt: skip
+        updates: dict[str, Json] = {"relevance_score": 0.5, "always_include": True, "metadata": {"floor": 3}}
+        await _ask(client, "update_entity", entity="Ada", updates=updates)
+        result = await _ask(client, "memory_diff", entity_name="Ada", version1=3, version2=4)
+        metadata = result["differences"]["modified_metadata"]
+        assert (metadata["relevance"], metadata["pinned"]) == ([1.0, 0.5], [False, True])
+        assert [values.get("floor") for values in metadata["metadata"]] == [None, 3]
 
 
 async def test_a_branch_is_begun_written_to_and_left(settings: Settings) -> None:
@@ -225,7 +236,15 @@ async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> 
         assert "are shown, long ones in part" in answer["note"]
         assert count_tokens(text_of(result)) + count_tokens(json.dumps(answer, ensure_ascii=False)) <= 8_000
         await _create(client, "harbour 0", *[f"other {index} " + "tides " * 60 for index in range(60)])
-        result = await client.call_tool("memory_diff", {"entity_name": "harbour 0", "version1": 1, "version2": 2})
+        versions: dict[str, Json] = {"entity_name": "harbour 0", "version1": 1, "version2": 2}
+        texts: list[str] = []
+        page: dict[str, Any] = {"cursor": ""}
+        while "cursor" in page:
+            more = {"cursor": page["cursor"]} if page["cursor"] else {}
+            page = await _ask(client, "memory_diff", **versions, **more)
+            texts += [text for text in page["added_observations"] if text.startswith("other")]
+        assert len(set(texts)) == len(texts) == 60
+        result = await client.call_tool("memory_diff", versions)
         assert (
             count_tokens(text_of(result)) + count_tokens(json.dumps(result.structured_content, ensure_ascii=False))
             <= 8_000
@@ -314,3 +333,8 @@ async def test_where_both_are_served_the_richer_dialect_answers() -> None:
     assert all(served[name] is tool for name, tool in own.items())
     assert served["create_relations"] in TOOLSETS["kg"]
     assert len(own) == 17
+
+
+def test_every_tool_is_a_method_of_both_python_clients() -> None:
+    names = [tool.name for tool in pick("enhanced")]
+    assert [name for name in names for client in (MemoryClient, SyncMemoryClient) if not hasattr(client, name)] == []

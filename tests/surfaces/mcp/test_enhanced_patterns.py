@@ -191,6 +191,33 @@ async def test_a_stored_fact_is_returned_with_the_name_it_is_found_by(settings: 
             assert (done["success"], done["id"]) == (True, fact["id"])
 
 
+async def test_all_facts_of_a_long_conversation_come_page_by_page_under_one_name(settings: Settings) -> None:
+    tools = (
+        "hammer saw drill plane chisel file clamp level square awl mallet rasp vise punch shears trowel auger".split()
+    )
+    talk = "\n".join(
+        f"Ann: I must always keep the {tool} in drawer {n} of the {tool} room." for n, tool in enumerate(tools * 3)
+    )
+    async with open_server(settings) as server, server.client("auto", tools="enhanced") as client:
+        by_store: dict[bool, list[str]] = {}
+        for stores in (False, True):
+            names: list[str] = []
+            page: dict[str, Any] = {"cursor": ""}
+            while "cursor" in page:
+                more = {"cursor": page["cursor"]} if page["cursor"] else {}
+                page = await call(client, "auto_extract_facts", conversation_text=talk, auto_store=stores, **more)
+                names += [fact["name"] for fact in page["facts"]]
+            assert len(names) == page["facts_extracted"] == len(tools) * 3
+            by_store[stores] = names
+        assert by_store[False] == by_store[True]
+        stored = await call(client, "create_entities", entities=[{**page["facts"][-1]}])
+        assert (stored["results"][0]["name"], stored["results"][0]["id"]) == (names[-1], page["facts"][-1]["id"])
+        wrong = await call(
+            client, "auto_extract_facts", conversation_text=f"{talk} ", cursor=page.get("cursor", "WzEsIngiXQ")
+        )
+        assert (wrong["success"], wrong["field"]) == (False, "cursor")
+
+
 def _entities(name: str, count: int, **fields: object) -> list[Any]:
     made = {"entityType": name, "observations": ["Boxes and arrows on the wall"], **fields}
     return [{"name": f"{name}-{number}", **made} for number in range(count)]

@@ -37,6 +37,8 @@ async def test_k_says_how_many(settings: Settings, era: str) -> None:
         result = await client.call_tool("memory_recall", {"query": "tea", "k": 2})
         assert len(result.structured_content["results"]) == 2
         assert "there are more" in text_of(result)
+        (only,) = (await call(client, "memory_recall", query="tea", contains="NUMBER 7"))["results"]
+        assert only["text"] == "tea number 7"
         assert "k must be at least 1, not 0" in await refusal(client, "memory_recall", query="tea", k=0)
         assert "memory_recall needs the argument 'query'" in await refusal(client, "memory_recall")
 
@@ -104,10 +106,15 @@ async def test_items_are_pruned_to_the_trash(settings: Settings, era: str, tmp_p
         assert "days must be at least 1, not 0" in await refusal(client, "memory_prune", days=0)
         clock.write_text("2026-03-01T12:00:00Z")
         # Thirty days are meant only if nothing else is said.
-        options: list[dict[str, object]] = [{}, {"keep": 2}, {"clusters": True}, {"clusters": True, "days": 30}]
+        options: list[dict[str, object]] = [
+            {}, {"keep": 2}, {"clusters": True}, {"clusters": True, "days": 30}, {"keep_bytes": 10_000},
+            {"keep": 1, "include": ["pinned"]},
+        ]  # fmt: skip
         assert [(await call(client, "memory_prune", dry_run=True, **each))["pruned"] for each in options] == [
             3,
             1,
             0,
             3,
+            0,
+            2,
         ]

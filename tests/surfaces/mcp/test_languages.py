@@ -66,7 +66,7 @@ async def test_a_store_of_two_languages_answers_both(settings: Settings) -> None
 
 
 async def test_status_says_that_the_model_is_english(settings: Settings) -> None:
-    async with open_server(replace(settings, embedder="minilm")) as server:
+    async with open_server(replace(settings, embedder="bundled")) as server:
         async with server.client("auto", tools="core") as client:
             await _remember(client, ENGLISH)
         assert not await _degraded(server)

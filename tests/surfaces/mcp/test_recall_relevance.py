@@ -21,7 +21,7 @@ _UNRELATED = "Who won the football world cup in 1998?"
 
 @pytest.fixture
 async def server(settings: Settings) -> AsyncGenerator[McpServer]:
-    async with open_server(replace(settings, embedder="minilm")) as server:
+    async with open_server(replace(settings, embedder="bundled")) as server:
         async with server.client("auto", tools="core") as client:
             await call(client, "remember", items=[{"text": text} for text in _FACTS])
         yield server
@@ -90,7 +90,7 @@ async def test_the_other_toolsets_have_the_floor_too(server: McpServer) -> None:
 
 
 async def test_another_project_that_calls_itself_the_service_never_answers(settings: Settings) -> None:
-    async with open_server(replace(settings, embedder="minilm")) as server:
+    async with open_server(replace(settings, embedder="bundled")) as server:
         async with server.client("auto", tools="core", context=server.context(project="apollo")) as client:
             await call(client, "remember", text="The service listens on port 9094.")
         async with server.client("auto", tools="core", context=server.context(project="hermes")) as client:

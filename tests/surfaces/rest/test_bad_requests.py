@@ -43,8 +43,8 @@ async def _require_refusals(client: CheckedClient, path: str, allowed: set[str])
 @pytest.mark.parametrize(
     "path",
     [
-        "/", "/api", "/api/v1", "/api/v1/", "/api/v1/nowhere", "/api/v2/status", "/api/v1/status/", "/api/v1//status",
-        "/docs", "/redoc", "/favicon.ico", "/.env", "/a%0Ab", "/mcp/", "/mcp/kg/", "/api/v1/memories/",
+        "/ui", "/api", "/api/v1", "/api/v1/", "/api/v1/nowhere", "/api/v2/status", "/api/v1/status/", "/api/v1//status",
+        "/redoc", "/favicon.ico", "/.env", "/a%0Ab", "/mcp/", "/mcp/kg/", "/api/v1/memories/",
         "/api/v1/memories/a/b/c", "/call", "/openapi.yaml",
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from html import escape
 from typing import Any
 
 import pytest
@@ -29,8 +30,8 @@ VERBS = {
     "remember", "remember_many", "list_memories", "read_many", "forget_many", "restore_many", "purge_many", "read",
     "revise", "forget", "restore",
     "purge", "search", "search_by_body", "versions", "diff", "revert", "undo", "links", "relate", "unrelate", "changes",
-    "status", "export", "import", "health", "ready", "metrics", "smart_write", "rules", "set_rules", "inbox", "approve",
-    "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
+    "status", "export", "import", "alive", "health", "ready", "metrics", "smart_write", "rules", "set_rules", "inbox",
+    "approve", "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
     "conflicts", "conflict", "scan_conflicts", "scan_later", "resolve_conflict", "curate", "curations", "prune",
     "run_code", "save_skill", "list_skills", "load_skill", "run_skill", "usage", "confirm",
     "confirm_many", "due", "summarize",
@@ -178,7 +179,9 @@ def test_the_description_covers_all_served_routes() -> None:
     }
     describe_app = {(method, path) for method, path, _ in operations()}
     # These are also served under the prefix, like the description.
-    twice = {("get", f"{prefix}{path}") for prefix in ("", API) for path in (*OPEN, "/metrics", "/openapi.json")}
+    twice = {
+        ("get", f"{prefix}{path}") for prefix in ("", API) for path in (*OPEN, "/metrics", "/openapi.json", "/docs")
+    }
     assert served == describe_app | twice
 
 
@@ -231,6 +234,16 @@ def test_formats_are_those_of_the_engine() -> None:
 
 async def test_the_served_description_is_the_generated_one(client: CheckedClient) -> None:
     assert (await client.web.get("/openapi.json")).json() == document()
+
+
+async def test_the_page_shows_every_operation_and_needs_no_other_site(client: CheckedClient) -> None:
+    page = await client.web.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for method, path, operation in operations():
+        shown = f"<span class=method>{method.upper()}</span> <code>{path}</code> {escape(operation['summary'])}<"
+        assert shown in page.text, (method, path)
+    assert not re.findall(r"<(?:script|link|img|iframe)|(?:src|href)=[\"']?(?:https?:)?//", page.text)
 
 
 async def test_the_event_loop_runs_while_the_description_is_built() -> None:

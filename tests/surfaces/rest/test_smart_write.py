@@ -22,7 +22,9 @@ async def test_new_content_is_created(client: CheckedClient) -> None:
     assert response.headers["location"] == f"{API}/memories/{result['id']}?space={client.space}"
     memory = await client.get(f"/memories/{result['id']}")
     assert (memory["title"], memory["content"], memory["kind"]) == (TITLE, CONTENT, "project")
-    assert result["trace"][0]["stage"] == "validate"
+    assert result["trace"] == []
+    dry = await client.post(PATH, BODY | {"dry_run": True, "intent": "new"})
+    assert dry["trace"][0]["stage"] == "validate"
 
 
 async def test_known_content_is_not_created_again(client: CheckedClient) -> None:

@@ -6,22 +6,26 @@ import shutil
 import stat
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.scenarios.notes.obsidian import make_vault, snapshot
 
 from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.app.notes_location import notes_location
-from scrubjay.errors import VaultUnavailable
+from scrubjay.errors import InvalidInput, VaultUnavailable
 from scrubjay.model.caller import Caller
 from scrubjay.model.notes import NoteWritten
 from scrubjay.model.requests import (
+    AdoptNotesRequest,
     AttachFileRequest,
     DoctorRequest,
     NoteAttachmentsRequest,
     StatusRequest,
     SyncNotesRequest,
+    UndoRequest,
     WriteNoteRequest,
 )
 from scrubjay.notes.service import Notes
@@ -252,3 +256,46 @@ async def test_a_folder_of_another_space_is_recorded_for_that_space(data: Path, 
         assert (await notes.write_note(TEA, who=WORK)).file_path == ""
         await notes.sync_notes(SyncNotesRequest(), who=Caller())
     assert json.loads(notes_location_file(data).read_text())["folders"] == {"default": str(vault)}
+
+
+async def test_a_vault_is_adopted_after_a_plan_and_stays_the_folder(data: Path, vault: Path) -> None:
+    before = make_vault(vault)
+    who = Caller(space="default", run="adoption")
+    async with notes_in(data) as notes:
+        old = Path((await notes.write_note(TEA, who=who)).file_path)
+        planned = await notes.adopt_notes(AdoptNotesRequest(folder=vault, dry_run=True), who=who)
+        assert (planned.adopted, planned.new, planned.new_files, planned.copy) == (8, 1, ("Tea.md",), "")
+        assert snapshot(vault) == before
+        assert not (vault / ".scrubjay").exists()
+        done = await notes.adopt_notes(AdoptNotesRequest(folder=vault), who=replace(who, run="adopting"))
+        assert (done.found, done.adopted, done.linked, done.changed, done.new) == (9, 8, 7, (), 1)
+        assert [(skipped.path, skipped.reason) for skipped in done.skipped] == [("Empty.md", "it is empty")]
+        assert [link.target for link in done.broken_links] == ["Unwritten"]
+        assert Path(done.copy).is_file()
+        assert any(str(old.parent) in warning for warning in done.warnings)
+        second = await notes.write_note(replace(TEA, title="tea", category="Projects"), who=who)
+        third = await notes.write_note(replace(TEA, title="Heron?", category="Projects"), who=who)
+        assert second.file_path == str(vault / "Projects/tea.md")
+        # The name without the question mark is taken by a note of the vault.
+        assert Path(third.file_path).name.startswith("Heron ")
+        with pytest.raises(InvalidInput, match="already"):
+            await notes.adopt_notes(AdoptNotesRequest(folder=vault), who=who)
+        # One call takes the whole adoption back, and leaves the files alone.
+        await notes.engine.undo(UndoRequest(run="adopting"), who=who)
+        await notes.sync_notes(SyncNotesRequest(), who=who)
+    assert {path: data for path, data in snapshot(vault).items() if path in before} == before
+    assert notes_location(settings_in(data)).folder == vault
+    other = data.parent / "other"
+    other.mkdir()
+    async with notes_in(data, folder=old.parent) as notes:
+        with pytest.raises(InvalidInput, match="settings name another folder"):
+            await notes.adopt_notes(AdoptNotesRequest(folder=other), who=who)
+
+
+async def test_a_named_folder_with_notes_is_adopted_and_the_answer_says_so(data: Path, vault: Path) -> None:
+    before = make_vault(vault)
+    async with notes_in(data, folder=vault) as notes:
+        synced = await notes.sync_notes(SyncNotesRequest(), who=Caller(space="default"))
+    assert (synced.created, synced.written, len(synced.problems)) == (8, 0, 1)
+    assert "are adopted" in synced.problems[0]
+    assert snapshot(vault) == before

@@ -8,7 +8,7 @@ from tests.unit.tiny_models import write_encoder
 
 from scrubjay.app.models import make_embedder, model_name
 from scrubjay.app.profiles import profiles_file, read_profiles, write_profile
-from scrubjay.embedding.profiles import BUNDLED
+from scrubjay.embedding.profiles import BUNDLED, MINILM, STATIC
 from scrubjay.errors import InvalidInput, StoreReadOnly
 from scrubjay.settings import Settings
 
@@ -113,7 +113,9 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error(tmp_path: Path) -> No
     ("embedder", "model", "name"),
     [
         ("none", "", ""),
-        ("minilm", "", BUNDLED),
+        ("bundled", "", BUNDLED),
+        ("static", "", STATIC),
+        ("minilm", "", MINILM),
         ("onnx", "/models/mine", "mine"),
         ("openai", "nomic-embed-text", "nomic-embed-text"),
         ("sentence-transformers", "BAAI/bge-m3", "BAAI/bge-m3"),

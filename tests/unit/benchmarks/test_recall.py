@@ -8,7 +8,7 @@ from tests.fakes import FakeEmbedder
 from benchmarks.recall import Options, RecallBenchmark
 from benchmarks.recall_data import LabelledQuestion, Turn, as_plain_texts, collection
 from benchmarks.recall_sources import Dataset
-from scrubjay.embedding.minilm import PROFILE
+from scrubjay.embedding.bundled import PROFILE
 from scrubjay.model.ranking import STAGES
 from scrubjay.settings import Settings
 
@@ -75,5 +75,5 @@ async def test_fewer_collections_are_measured_with_a_limit(tmp_path: Path) -> No
 
 def _quick(settings: Settings) -> FakeEmbedder:
     # The index is made for the model that the settings name.
-    assert settings.embedder == "minilm"
+    assert settings.embedder == "bundled"
     return FakeEmbedder(model=PROFILE.model, dimension=PROFILE.dimension)

@@ -32,8 +32,10 @@ async def test_files_of_each_kind_are_read_and_measured(tmp_path: Path) -> None:
     mrpc.write_text("index\tlabel\tsentence1\tsentence2\n0\t1\tA dog runs.\tA dog is running.\n")
     locomo = tmp_path / "locomo.json"
     facts = {"session_1_observation": {"Ann": [["Ann met Boris on Friday with two dogs.", "D1:1"]]}}
-    locomo.write_text(json.dumps([{"observation": facts}]))
-    judged, paraphrased, swapped = await measure(Options(pairs=sts, mrpc=mrpc, locomo=locomo))
+    questions = [{"question": "Where does Carla work?"}]
+    locomo.write_text(json.dumps([{"observation": facts, "qa": []}, {"observation": {}, "qa": questions}]))
+    judged, paraphrased, swapped, related = await measure(Options(pairs=sts, mrpc=mrpc, locomo=locomo))
+    assert related.rows[0][0] == "1"
     assert {kind: row[:2] for kind, row in shares(judged).items()} == {"duplicate": ("1", "1"), "distinct": ("1", "0")}
     assert shares(paraphrased)["duplicate"][1] == "1"
     assert {row[1] for row in shares(swapped).values()} == {"0"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeEmbedder, KnowingReader
 from tests.fakes.build import START, MemoryFields, a_commit, a_memory, a_rewrite, a_write, an_origin, moment, revised
 
 from scrubjay.detection.describe import describe
@@ -13,11 +13,17 @@ from scrubjay.detection.detect import detect
 from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.detection.report import drop_known
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
-from scrubjay.model.conflict import ConflictRecord, ConflictStatus, ConflictType, Strategy, statement_key
+from scrubjay.model.conflict import (
+    ConflictRecord,
+    ConflictStatus,
+    ConflictType,
+    Strategy,
+    statement_key,
+)
 from scrubjay.model.memory import Flag, Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
-from scrubjay.ports import PassageSearcher, RecordStore
+from scrubjay.ports import PairReader, PassageSearcher, RecordStore
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.text.passages import passages_of
 from scrubjay.vectors.scan import ScanIndex
@@ -66,8 +72,9 @@ class DetectionWorld:
         await self.store.commit(a_commit(*map(a_write, memories), origin=an_origin(at=START), embedded=embedded))
 
     async def detect(
-        self, memory: Memory, *, before: Memory | None = None, index: PassageSearcher | None = None, blind: bool = False
-    ) -> tuple[ConflictRecord, ...]:
+        self, memory: Memory, *, before: Memory | None = None, index: PassageSearcher | None = None,
+        blind: bool = False, pairs: PairReader | None = None,
+    ) -> tuple[ConflictRecord, ...]:  # fmt: skip
         """Return the conflicts of a memory; `blind`: without a model."""
         profile = None if blind else await self.embedder.profile()
         passages = passages_of(memory)
@@ -77,7 +84,7 @@ class DetectionWorld:
             zip((passage.hash for passage in passages), await self.embedder.embed(texts), strict=True)
         )  # fmt: skip
         written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
-        cache = ReadCache(store=self.store, index=index or await self.index())
+        cache = ReadCache(store=self.store, index=index or await self.index(), pairs=pairs)
         detected = await detect(written, before=before, source=cache, origin=an_origin(at=NOW, agent="tester"))
         return detected.conflicts
 
@@ -116,6 +123,54 @@ async def test_a_contradiction_is_found_and_described(world: DetectionWorld) -> 
         stored.name,
         ConflictStatus.PENDING,
     )
+
+
+async def test_a_model_that_reads_both_finds_what_the_rules_do_not_see(world: DetectionWorld) -> None:
+    deploys, moved = a_memory("Deploys happen on the fourth weekday."), a_memory("Our deploys happen in the weekend.")
+    await world.keep(deploys, a_memory(OTHER))
+    assert await world.detect(moved) == ()
+
+    reader = KnowingReader(changes=0.99, unrelated=0.01)
+    (conflict,) = await world.detect(moved, pairs=reader)
+    assert (conflict.type, conflict.other) == (ConflictType.CONTRADICTION, deploys.id)
+    # How near the two are counts beside what it says.
+    assert 0.6 <= conflict.confidence < 0.99
+    assert await world.detect(moved, pairs=KnowingReader(changes=0.6, unrelated=0.4)) == ()
+    (((older, newer),),) = reader.batches
+    assert (older.text, newer.text) == (deploys.content, moved.content)
+
+    (same,) = await world.detect(moved, pairs=KnowingReader(same=0.69, more=0.3, unrelated=0.01))
+    assert (same.type, same.suggested) == (ConflictType.DUPLICATE, Strategy.MERGE)
+    assert await world.detect(moved, pairs=KnowingReader(unrelated=1.0)) == ()
+
+
+async def test_what_must_differ_is_never_the_same_whatever_a_model_says(world: DetectionWorld) -> None:
+    await world.keep(a_memory("The gateway of the staging cluster restarts at 4 in the morning."))
+    is_same = KnowingReader(same=1.0)
+    for text in (
+        "The gateway of the staging cluster restarts at 5 in the morning.",
+        "The gateway of the production cluster restarts at 4 in the morning.",
+    ):
+        assert ConflictType.DUPLICATE not in types(await world.detect(a_memory(text), pairs=is_same))
+    elsewhere = a_memory("Gateway restarts in the morning.", project="heron")
+    await world.keep(a_memory("The gateway restarts in the morning, says the log.", project="finch"))
+    await world.detect(elsewhere, pairs=is_same)
+    assert {older.project for batch in is_same.batches for older, _ in batch} == {""}
+
+
+async def test_the_rules_hold_where_the_model_cannot_be_asked_and_it_is_asked_once(world: DetectionWorld) -> None:
+    await world.keep(
+        a_memory(ROME), *(a_memory(f"Ada keeps bicycle {number} near the river.") for number in range(1_000))
+    )
+    broken = KnowingReader(error=EmbeddingUnavailable("no weights"))
+    assert types(await world.detect(a_memory(PARIS), pairs=broken)) == types(await world.detect(a_memory(PARIS)))
+    reader = KnowingReader(unrelated=1.0)
+    await world.detect(a_memory("Ada keeps her bicycle near the old river bridge. " * 30), pairs=reader)
+    await world.detect(
+        a_memory("", observations=observed(*(f"Ada has bicycle {n} there." for n in range(6)))), pairs=reader
+    )
+    assert len(reader.batches) <= 2
+    assert all(len(batch) <= 3 for batch in reader.batches)
 
 
 async def test_a_new_statement_has_no_conflicts(world: DetectionWorld) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrubjay.embedding.minilm import PROFILE
+from scrubjay.embedding.bundled import PROFILE
 from scrubjay.embedding.profiles import Profiles, apply_fields, builtin_profile, model_id
 from scrubjay.embedding.remote import openai_embedder
 from scrubjay.embedding.service import EmbeddingService
@@ -12,9 +12,10 @@ from scrubjay.ports import Profile
 
 
 def test_the_bundled_model_has_a_profile() -> None:
-    assert builtin_profile("all-MiniLM-L6-v2-int8") == PROFILE
-    assert (PROFILE.dimension, PROFILE.weight, PROFILE.pooling) == (384, 4.0, "mean")
-    assert "weight" in PROFILE.measured
+    assert builtin_profile("scrubjay-en-1") == PROFILE
+    assert (PROFILE.dimension, PROFILE.weight, PROFILE.pooling) == (384, 8.0, "mean")
+    assert PROFILE.is_english
+    assert set(PROFILE.measured) == {"weight", "same", "related"}
 
 
 @pytest.mark.parametrize(

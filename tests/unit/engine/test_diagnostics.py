@@ -1,7 +1,6 @@
 """`status` and `doctor` report the state of a memory, its problems and their fixes."""
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -44,7 +43,7 @@ class DamagedStore(SqliteStore):
         statistics = await super().statistics(space)
         return replace(statistics, flagged_bodies=self.flagged, body_bytes=400, stored_bytes=100)
 
-    async def without_vectors(self, model: str, *, limit: int) -> Sequence[tuple[str, str]]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def without_vectors(self, model: str, *, limit: int, space: str = "") -> list[tuple[str, str]]:
         return [("default", "x")] * limit
 
 
@@ -84,7 +83,9 @@ async def test_status_counts_memories_and_relations(data: Path, store: SqliteSto
     result = await status(subject, space=SPACE)
     assert (result.space, result.version, result.data) == (SPACE, VERSION, str(data))
     assert (result.memories, result.versions, result.relations) == ({"live": 1, "trashed": 1}, 3, 1)
-    assert result.embedding == {"available": True, "model": "fake-64", "dimension": 64}
+    assert result.embedding == {
+        "available": True, "model": "fake-64", "dimension": 64, "pair_model": "off", "reader": "off"
+    }  # fmt: skip
     assert result.index["points"] == 3
     assert result.degraded == ()
 
@@ -94,7 +95,23 @@ async def test_status_reports_degraded_parts(data: Path, store: SqliteStore) -> 
     assert result.embedding["available"] is False
     assert len(result.degraded) == 2
     assert "lexical search only" in result.degraded[0]
+    standing_in = replace(make_subject(data, store, failing=True), stands_in_for="bundled")
+    assert "until the vectors of bundled are made" in (await status(standing_in, space=SPACE)).degraded[0]
     assert result.degraded[1] == "the index is in pieces"
+
+
+async def test_status_says_by_counters_that_most_memories_lack_a_vector(data: Path, new_store: NewStores) -> None:
+    # Its survey of all passages, which `doctor` asks for, always finds some.
+    store = new_store(DamagedStore)
+    subject, former = make_subject(data, store), Harness(store=store, embedder=FakeEmbedder(model="former"))
+    for text in ("tea", "jay", "oak"):
+        await former.store_draft(text)
+    await Harness(store=store).store_draft("acorn")
+    (problem,) = (await status(subject, space=SPACE)).degraded
+    assert problem.startswith("most memories have no vector of fake-64 yet")
+    for text in ("rain", "snow"):
+        await Harness(store=store).store_draft(text)
+    assert (await status(subject, space=SPACE)).degraded == ()
 
 
 async def test_status_reports_the_compression(data: Path, new_store: NewStores, store: SqliteStore) -> None:

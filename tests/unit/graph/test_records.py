@@ -82,7 +82,10 @@ async def test_an_invalid_entity_does_not_affect_the_others(harness: Harness) ->
         "x: an entity needs entityType. Give name, entityType, observations",
         "entities[2]: an entity must be an object, not str",
         "entities[3]: an entity needs a name",
-        "Ada: extraction_method must be one of manual, auto, import, not 'guess'. Leave it out for manual",
+        (
+            "Ada: extraction_method must be one of manual, auto, import, not 'guess'. "
+            "Leave it out: it is then manual, or agent over MCP"
+        ),
         "Bo: relevance_score must be a number from 0 to 1, not 2",
         "Cy: an entity has no field 'alwaysInclude'. Did you mean always_include?",
         "Di: observations must be a list of texts, not str",

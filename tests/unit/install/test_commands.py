@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.install.commands import bridge_entry, daemon_command, is_own_entry, own_command
+from scrubjay.install.commands import bridge_entry, daemon_command, is_own_entry, own_command, own_options
 from scrubjay.model.memory import Json
 from scrubjay.paths import data_folder
 from scrubjay.settings import Settings
@@ -58,11 +58,30 @@ def test_the_entry_starts_this_installation(jay: Path, monkeypatch: pytest.Monke
     here = str(Path(sys.executable).with_name("scrubjay"))
     default = data_folder(environment={})
     assert bridge_entry(data=default) == {"command": here, "args": ["mcp"]}
-    assert bridge_entry(data=default, by_name=True) == {"command": here, "args": ["mcp"]}
+    assert bridge_entry(data=default, shared=True) == {"command": "scrubjay", "args": ["mcp"]}
     assert bridge_entry(data=jay / "my data", tools="core,kg", space="work", agent="me") == {
         "command": here,
         "args": ["mcp", "--tools", "core,kg", "--space", "work", "--agent", "me", "--data", str(jay / "my data")],
     }
+
+
+def test_options_of_a_former_entry_are_kept(jay: Path) -> None:
+    entry: dict[str, Json] = {
+        "command": "scrubjay",
+        "args": ["mcp", "--tools=core,kg", "--space", "work", "--data", str(jay / "x"), "--notestore-path", "/srv/n"],
+    }
+    former = own_options(entry)
+    assert former == {
+        "--tools": "core,kg", "--space": "work", "--data": str(jay / "x"), "--notestore_path": "/srv/n",
+    }  # fmt: skip
+    assert bridge_entry(space="home", former=former)["args"] == [
+        "mcp", "--tools", "core,kg", "--space", "home", "--data", str(jay / "x"), "--notestore_path", "/srv/n",
+    ]  # fmt: skip
+    # A shared file names no folder of this machine; one below the home folder means the same to everyone.
+    shared = bridge_entry(former=former, shared=True)
+    assert shared == {"command": "scrubjay", "args": ["mcp", "--tools", "core,kg", "--space", "work", "--data", "~/x"]}
+    assert own_options({"command": "npx", "args": ["mcp", "--tools", "x"]}) == {}
+    assert own_options({"command": "scrubjay", "args": ["mcp", "--tools"]}) == {"--tools": ""}
 
 
 def test_a_link_to_this_installation_is_preferred(jay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +89,6 @@ def test_a_link_to_this_installation_is_preferred(jay: Path, monkeypatch: pytest
     (jay / "bin" / "scrubjay").symlink_to(Path(sys.executable).with_name("scrubjay"))
     monkeypatch.setenv("PATH", str(jay / "bin"))
     assert own_command() == (str(jay / "bin" / "scrubjay"),)
-    assert bridge_entry(data=data_folder(environment={}), by_name=True)["command"] == "scrubjay"
 
 
 def test_another_installation_on_the_path_is_not_used(jay: Path, monkeypatch: pytest.MonkeyPatch) -> None:

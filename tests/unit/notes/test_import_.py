@@ -11,6 +11,7 @@ from tests.unit.notes.rooms import PLAIN, WHO, open_room
 
 from scrubjay.errors import InvalidInput, StoreError
 from scrubjay.model.attachments import EMBEDS
+from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory
 from scrubjay.model.notes import NotesImported
 from scrubjay.model.query import Filter
@@ -22,12 +23,16 @@ from scrubjay.model.requests import (
     HistoryRequest,
     ImportNotesRequest,
     JobsRequest,
+    PurgeRequest,
     ReadNoteRequest,
     SyncNotesRequest,
+    UndoRequest,
+    WriteNoteRequest,
 )
 from scrubjay.model.rules import Rules
 from scrubjay.notes.import_.links import LinkIndex
-from scrubjay.notes.import_.parse import inline_tags, parse_file
+from scrubjay.notes.import_.parse import parse_file
+from scrubjay.notes.markdown.foreign import inline_tags
 from scrubjay.notes.markdown.format import parse, render
 from scrubjay.notes.service import Notes
 
@@ -98,6 +103,16 @@ def sums(done: NotesImported) -> tuple[int, int, int, int]:
     return done.found, done.created, done.updated, done.unchanged
 
 
+async def test_a_dry_run_names_the_secrets_that_the_import_takes_out(tmp_path: Path) -> None:
+    source = tmp_path / "vault"
+    source.mkdir()
+    (source / "Deploy.md").write_text("The token is ghp_" + "a1B2" * 9 + " for now.", encoding="utf-8")
+    for secrets, expected in (("redact", True), ("off", False)):
+        async with open_room(tmp_path / secrets, rules=replace(PLAIN, secrets=secrets)) as notes:
+            tried = await notes.import_notes(ImportNotesRequest(folder=source, dry_run=True), who=WHO)
+            assert any(text.startswith("Deploy.md: it would redact") for text in tried.warnings) is expected
+
+
 async def test_a_whole_vault_of_obsidian_is_imported(tmp_path: Path) -> None:
     source = make(tmp_path / "vault")
     before = state(source)
@@ -111,7 +126,12 @@ async def test_a_whole_vault_of_obsidian_is_imported(tmp_path: Path) -> None:
         )
         assert state(source) == before
         assert sums(done) == sums(replace(tried, dry_run=False)) == (13, 8, 0, 0)
-        assert reports[-1][0] == reports[-1][1]
+        # The total stays the same, so that the remaining time can be estimated.
+        assert (reports[-1], {total for _, total in reports}) == ((13, 13), {13})
+        assert reports == sorted(reports)
+        # A new file does not make those be written again that link to it already.
+        assert (vault := await notes._vault(WHO.space)) is not None
+        assert vault._context.counts["written"] == done.created
         assert (done.attachments, tried.attachments, done.linked, tried.linked) == (2, 2, 6, 6)
         assert {file.path: file.reason.partition(":")[0] for file in done.skipped} == {
             "Binary.md": "line 1", "Empty.md": "it is empty", "Etc": "it is a link, and links are not followed",
@@ -150,7 +170,7 @@ async def test_a_whole_vault_of_obsidian_is_imported(tmp_path: Path) -> None:
         assert len(ours) == 1
         assert "AKIAIOSFODNN7EXAMPLE" not in notes_by_title["Secret"].content
         # In sync: every note has its file.
-        assert len(list((tmp_path / "notes").glob("*.md"))) == 8
+        assert len(list((tmp_path / "notes").rglob("*.md"))) == 8
 
 
 async def test_another_run_imports_only_changed_files(tmp_path: Path) -> None:
@@ -226,6 +246,26 @@ async def test_an_interrupted_import_is_continued(tmp_path: Path) -> None:
         assert [sums(result) for result in both] == [(300, 0, 0, 300)] * 2
 
 
+async def test_a_name_of_several_notes_means_one_of_them_in_whichever_batch_they_are(tmp_path: Path) -> None:
+    source = tmp_path / "vault"
+    for folder in ("a", "m", "z"):
+        (source / folder).mkdir(parents=True)
+    for number in range(130):
+        (source / f"m/Filler {number:03}.md").write_text(f"Filler number {number} about some other bird.")
+    for folder in ("a", "z"):
+        (source / folder / "Heron.md").write_text(f"The heron of folder {folder} stands in the water all day.")
+        (source / folder / "Pond.md").write_text(f"The pond of folder {folder}: see [[Heron]] and [[Unwritten]].")
+    async with open_room(tmp_path) as notes:
+        done = await notes.import_notes(ImportNotesRequest(folder=source), who=WHO)
+        assert (done.created, done.linked) == (134, 2)
+        reader = notes.engine.reader
+        ids = await reader.list_ids("default", Filter(), limit=1_000)
+        assert len(await reader.relations("default", ids)) == 2
+        # A link to no note is connected when there is one.
+        await notes.write_note(WriteNoteRequest(title="Unwritten", content="Now it is written."), who=WHO)
+        assert len(await reader.relations("default", ids)) == 4
+
+
 @pytest.mark.parametrize(
     ("text", "tags"),
     [
@@ -240,12 +280,15 @@ def test_inline_tags_are_those_of_obsidian(text: str, tags: tuple[str, ...]) -> 
 
 def test_links_are_found_as_obsidian_finds_them() -> None:
     index = LinkIndex()
-    for path in ("Note.md", "a/Note.md", "a/b/Other.md", "c/Note.md"):
+    for path in ("Note.md", "a/Note.md", "a/b/Other.md", "c/Note.md", "a/b/Deep.md", "z/Deep.md", "far/folder/Deep.md"):
         index.add_note(path, ("Alias",) if path == "a/b/Other.md" else ())
-    targets = ("note", "c/Note", "../Note.md", "b/other", "ALIAS", "no")
+    # The path from the root counts before a file beside the note; else files below its folder, then short paths.
+    targets = ("note", "./Note", "c/Note", "../Note.md", "/a/Note", "b/other", "ALIAS", "no", "Deep", "../z/deep")
     assert [index.find_note(target, source="a/x.md") for target in targets] == [
-        "a/Note.md", "c/Note.md", "a/Note.md", "a/b/Other.md", "a/b/Other.md", None,
+        "Note.md", "a/Note.md", "c/Note.md", "Note.md", "a/Note.md", "a/b/Other.md", "a/b/Other.md", None,
+        "a/b/Deep.md", "z/Deep.md",
     ]  # fmt: skip
+    assert index.find_note("Deep", source="c/x.md") == "z/Deep.md"
     assert index.find_note("Note", source="z/x.md") == "Note.md"
     # Windows line endings, a byte order mark, and an invalid date.
     parsed = parse_file(b"\xef\xbb\xbf---\r\ncreated: yesterday\r\n---\r\nText\r\n", path="x/y.md", category="p")
@@ -324,3 +367,23 @@ async def test_the_embedded_part_of_a_file_stays(tmp_path: Path) -> None:
         (file,) = (tmp_path / "notes" / "attachments").iterdir()
         assert note.content == f"![[{file.name}#page=2]] and ![[{file.name}#page=3|The third]]"
         assert len(await linked(notes, note.id, EMBEDS)) == 1
+
+
+async def test_a_purge_removes_the_file_of_an_attachment_once_no_memory_describes_it(tmp_path: Path) -> None:
+    source, stored = tmp_path / "vault", tmp_path / "notes" / "attachments"
+    source.mkdir()
+    for name in ("plan", "list"):
+        (source / f"{name}.txt").write_text(f"The {name} of the harbour.\n")
+        (source / f"{name}.md").write_text(f"See ![[{name}.txt]].\n")
+    async with open_room(tmp_path) as notes:
+        await notes.import_notes(ImportNotesRequest(folder=source), who=WHO)
+        files = {"-".join(path.name.split("-")[:-1]): path for path in stored.iterdir()}
+        memories = [memory for memory in (await titled(notes)).values() if memory.kind == ATTACHMENT]
+        plan, other = sorted(memories, key=lambda memory: "list" in str(memory.metadata["file"]))
+        await notes.engine.undo(UndoRequest(), who=WHO)
+        # What is in the trash can be restored with its file; a plan of a purge removes none.
+        await notes.purge(PurgeRequest(ids=(plan.id,), dry_run=True), who=WHO)
+        assert all(path.exists() for path in files.values())
+        files["list"].write_text("Changed by a person.\n")
+        await notes.purge(PurgeRequest(ids=(plan.id, other.id)), who=WHO)
+        assert [*stored.iterdir()] == [files["list"]]

@@ -132,7 +132,7 @@ async def test_candidates_come_with_their_neighbours(harness: Harness) -> None:
     assert passage.memory_id == memories[1].id
     assert [neighbour.memory_id for neighbour in candidates.neighbours] == [memories[0].id, memories[2].id]
     harness.ranking = Ranking.parse(without="context")
-    assert (await gathered(harness, "tea")).neighbours == ()
+    assert not (await gathered(harness, "tea")).neighbours
 
 
 async def test_words_or_meaning_can_be_left_out(harness: Harness) -> None:

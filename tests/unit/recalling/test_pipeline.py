@@ -13,7 +13,7 @@ from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few_examples
 
-from scrubjay.errors import IndexUnavailable, InvalidInput
+from scrubjay.errors import IndexUnavailable, InvalidInput, RerankingUnavailable
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import StoredPassage, Vector, passage_id
@@ -23,6 +23,7 @@ from scrubjay.model.requests import Edit, RecallRequest
 from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.budget import cost_of
+from scrubjay.recalling.rerank import READ
 from scrubjay.storage.sqlite import SqliteStore
 
 
@@ -448,6 +449,71 @@ async def test_a_reranker_reorders_the_best(harness: Harness) -> None:
     assert harness.reranker.read == []
 
 
+class WordReader:
+    """A reader for which a text answers if it has a word; it counts its batches."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.batches: list[tuple[str, list[str]]] = []
+        self.problem = ""
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        self.batches.append((query, list(texts)))
+        if self.problem:
+            raise RerankingUnavailable(self.problem, hint="mend it")
+        return [3.0 if self.word in text else -4.0 for text in texts]
+
+    async def close(self) -> None:
+        """There is nothing to release."""
+
+
+async def test_a_reader_counts_beside_the_ranking_in_one_batch_a_recall(harness: Harness) -> None:
+    for name in ("Ada", "Bo", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jon"):
+        await harness.remember(f"{name} drinks tea")
+    question = RecallRequest(query="Who drinks tea?", limit=10, explain=True)
+    before = await harness.recall(question)
+    last = before.hits[READ - 1]
+    harness.reader = reader = WordReader(last.passage)
+    harness.answers.clear()
+    after = await harness.recall(question)
+    assert after.hits[0].id == last.id
+    assert sorted(ids(after)) == sorted(ids(before)), "nothing is lost"
+    assert ids(after)[READ:] == ids(before)[READ:], "what was not read stays behind"
+    assert any(reason.startswith("reader +0.00: answers +3.00") for reason in after.hits[0].why)
+    assert after.hits[0].score > last.score
+    assert after.hits[1].score < before.hits[0].score
+    ((read, texts),) = reader.batches
+    assert read.endswith(") Who drinks tea?")
+    assert len(texts) == READ
+    # Cached, listed, in another language, no question, with the stage off, or behind a reranker: it is not asked.
+    for query in ("Who drinks tea?", "", "Wer trinkt heute den Tee?", "tea"):
+        await harness.recall(replace(question, query=query))
+    harness.ranking = Ranking.parse(without="reader")
+    await harness.recall("Who likes tea?")
+    harness.ranking, harness.reranker = Ranking(), AlphabeticalReranker()
+    await harness.recall("Who wants tea?")
+    assert len(reader.batches) == 1
+    harness.reranker = None
+    for count, changed in enumerate((replace(question, limit=2), replace(question, as_of=harness.clock.now())), 2):
+        await harness.recall(replace(changed, query="Who had tea?"))
+        assert len(reader.batches) == count
+
+
+async def test_where_nothing_answers_the_reader_says_so_and_without_it_recall_is_as_before(harness: Harness) -> None:
+    for name in ("Ada", "Bo", "Cyd"):
+        await harness.remember(f"{name} drinks tea in the garden")
+    harness.reader = reader = WordReader("coffee")
+    quiet = await harness.recall("Who repairs the boiler in the garden?")
+    assert quiet.nothing_relevant
+    reader.problem = "the weights are damaged"
+    degraded = await harness.recall("Who repairs the oven in the garden?")
+    assert degraded.degraded == ("not read again: the weights are damaged",)
+    harness.reader = None
+    harness.answers.clear()
+    plain = await harness.recall("Who repairs the oven in the garden?")
+    assert (plain.hits, plain.nothing_relevant) == (degraded.hits, degraded.nothing_relevant)
+
+
 async def test_pinned_memories_without_room_are_found_like_others(harness: Harness) -> None:
     for number in range(30):
         await harness.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
@@ -493,3 +559,19 @@ async def test_long_memories_that_hide_others_are_reported(harness: Harness) -> 
     harness.embedder.failing = True
     recalled = await harness.recall("zebra")
     assert any("long memories" in note for note in recalled.degraded)
+
+
+async def test_a_question_that_no_model_reads_is_answered_by_the_words_that_say_most(harness: Harness) -> None:
+    harness.embedder.failing = True
+    session = Source(session="family")
+    money = await harness.store_draft(
+        Draft(text="Ab Juni mehr Taschengeld: Lea 4 Euro, Jonas 10 Euro.", source=session)
+    )
+    sunday = await harness.store_draft(Draft(text="Keine Termine am Sonntagvormittag.", source=session))
+    harness.clock.advance(timedelta(days=6))
+    for other in ("Lea bekommt am 12. März die Zahnspange.", "Der Kombi braucht Super E10.", "Mika geht in die Kita."):
+        await harness.store_draft(Draft(text=other, source=session))
+    harness.clock.advance(timedelta(days=1))
+    # A verb that every question has says less than a part of a compound, and a weekday is no day of storing.
+    assert ids(await harness.recall("Wie viel Geld bekommt Jonas pro Woche?"))[0] == money.id
+    assert ids(await harness.recall("Kann ich den Handwerker auf Sonntag um zehn bestellen?"))[0] == sunday.id

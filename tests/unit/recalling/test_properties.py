@@ -96,7 +96,10 @@ async def test_a_filter_never_widens(
     narrowed = await recalled_ids(stored, replace(question, filter=filter), ranking)
     assert set(narrowed) <= set(whole)
     assert len(narrowed) == len(set(narrowed))
-    assert set(narrowed) <= {memory.id for memory in stored if passes(memory, filter, now=START)}
+    # A first name that no entity has alone stands for the longer names that begin with it.
+    longer = {memory.entity for memory in stored if memory.entity.casefold().startswith(f"{filter.entity.casefold()} ")}
+    meant = [filter, *(replace(filter, entity=entity) for entity in longer if filter.entity)]
+    assert set(narrowed) <= {memory.id for memory in stored if any(passes(memory, each, now=START) for each in meant)}
 
 
 @given(memories, questions, st.integers(1, 300))

@@ -78,8 +78,9 @@ class BranchEditor:
 
     async def commit(self, message: str, *, ref: str = "tea", branch: str = "", key: str = "") -> Written:
         return await branches.commit(
-            ref, message=message, branch=branch, space=SPACE, origin=self.origin, context=self.harness.context, key=key
-        )
+            ref, message=message, branch=branch, space=SPACE, origin=self.origin, context=self.harness.context,
+            key=key, label=False,
+        )  # fmt: skip
 
     async def write(self, branch: str = "", **changed: Json) -> Written:
         return await self.harness.revise("tea", Edit(fields=changed, branch=branch))

@@ -50,6 +50,13 @@ async def test_names_are_suggested_where_none_are_given(harness: Harness) -> Non
     assert draft.suggested_entities == ("acme corp", "Project Tea", "Sarah", "min-memory")
 
 
+async def test_a_day_is_no_entity(harness: Harness) -> None:
+    draft = await named(harness, Draft(text="We moved it to Friday's review, and Sarah missed Monday\u2019s Standup"))
+    assert draft.suggested_entities == ("Sarah",)
+    draft = await named(harness, Draft(text="Then Jan asked for January's Sales Report"))
+    assert draft.suggested_entities == ("Jan", "Sales Report")
+
+
 async def test_no_more_than_five_are_suggested(harness: Harness) -> None:
     draft = await named(harness, Draft(text="with Ann, Bob, Carl, Dora, Emil, Fritz and Gerda"))
     assert draft.suggested_entities == ("Ann", "Bob", "Carl", "Dora", "Emil")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from scrubjay.app.calibration.labels import LabelledCases, LabelledPair
 from scrubjay.embedding.none import NoEmbedder
 from scrubjay.engine import Engine
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
 from scrubjay.model.media import Media
@@ -22,7 +23,6 @@ from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.writing.similarity_score import compare_texts
 
 _RECALL_DEPTH = 10
-_UNLIMITED_TOKENS = 1_000_000
 _PAIRS_PER_BATCH = 64
 _SHOWN_THRESHOLDS = tuple(round(0.5 + step * 0.025, 3) for step in range(20))
 # Thresholds are multiples of 1/1000; finer differences mean nothing.
@@ -201,7 +201,7 @@ async def _ask_all(
 ) -> list[_Score]:
     scores: list[_Score] = []
     for labelled in cases.questions:
-        question = RecallRequest(query=labelled.query, limit=_RECALL_DEPTH, max_tokens=_UNLIMITED_TOKENS, min_score=0.0)
+        question = RecallRequest(query=labelled.query, limit=_RECALL_DEPTH, min_score=0.0)
         answer = await engine.recall(question, who=_caller(labelled.collection))
         relevant = {ids[labelled.collection, id_] for id_ in labelled.relevant}
         ranks = [rank for rank, hit in enumerate(answer.hits, start=1) if hit.id in relevant]

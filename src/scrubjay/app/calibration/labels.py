@@ -5,12 +5,12 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import parse_moment
 

@@ -1,12 +1,13 @@
 """The verbs of skills: each skill is a memory, so that it has versions, is found by recall and is undone like one."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scrubjay.code.library import IN_PRELUDE
 from scrubjay.code.skills.source import SkillSource, read_source, require_name, source_of_steps
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, WrongState
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import resolve
 from scrubjay.model.caller import Caller
 from scrubjay.model.code import CodeResult
@@ -43,7 +44,6 @@ from scrubjay.writing.screen import redact_text
 RESERVED = (*VERBS, *(signature.partition("(")[0] for signature in IN_PRELUDE))
 """The functions that programs have anyway."""
 _ARGUMENTS = "_skill_arguments"
-_NO_TOKEN_LIMIT = 1_000_000
 # Of what an example returns only the beginning is shown.
 _EXAMPLE_TOKENS = 500
 # Several runs may end at the same time.
@@ -95,7 +95,7 @@ class Skills:
         chosen = Filter(kind=KIND, tags=request.tags)
         if request.query.strip():
             question = RecallRequest(
-                query=request.query, filter=chosen, limit=request.limit, max_tokens=_NO_TOKEN_LIMIT
+                query=request.query, filter=chosen, limit=request.limit
             )  # fmt: skip
             recalled = await self.engine.recall(question, who=replace(who, also=()))
             ids = [hit.id for hit in recalled.hits]

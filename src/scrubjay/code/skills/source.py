@@ -5,10 +5,10 @@ import keyword
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import dedent
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.skill import SkillParameter
 
 SOURCE_BYTES = 64_000

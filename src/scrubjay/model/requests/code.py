@@ -1,9 +1,10 @@
 """The verbs of programs that run beside the memory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, Request
 from scrubjay.model.code import CodeResult
 from scrubjay.model.memory import Json

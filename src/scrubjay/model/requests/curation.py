@@ -1,8 +1,8 @@
 """The verbs of curation: plan, apply and report what keeps a space in order."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, Request
 from scrubjay.model.curation import CurationReport, JobName
 from scrubjay.model.query import LABEL

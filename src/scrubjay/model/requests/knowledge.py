@@ -1,10 +1,11 @@
 """The verbs of the graph, of conflicts, and of conversations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Annotated, Literal
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, Request
 from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.fact import Extracted

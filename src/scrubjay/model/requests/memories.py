@@ -1,10 +1,11 @@
 """The verbs of single memories: write, find, read, change, remove and relate them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from typing import Annotated, Literal, cast
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import UNSET, Arg, ArgumentGroup, Request, Unset
 from scrubjay.model.memory import MAIN, Json, Source
 from scrubjay.model.query import LABEL, Filter, TextsFound
@@ -66,6 +67,7 @@ Metadata = Annotated[
 ]  # fmt: skip
 MAX_AROUND = 10
 MAX_TAGS = 64
+_NO_TOKEN_LIMIT = 2**31
 
 
 # Without slots: a draft, which extends it, is copied many times.
@@ -208,7 +210,9 @@ class RecallRequest(Request[Recalled]):
             metavar="N",
         ),
     ] = 0
-    max_tokens: Annotated[int, Arg("Token budget of the result.")] = 1500
+    max_tokens: Annotated[
+        int | None, Arg("Token budget of the result, which may leave hits to the next page. Default: none.")
+    ] = None
     min_score: Annotated[
         float | None,
         Arg("Least score of a hit, from 0 to 1. Without it, what hardly answers is left out or marked as weak."),
@@ -227,6 +231,11 @@ class RecallRequest(Request[Recalled]):
             "Show memories that have this branch as they are on it.", length=LABEL, flags="--branch -b", metavar="NAME"
         ),
     ] = MAIN
+
+    @property
+    def token_budget(self) -> int:
+        """How many tokens the result may cost."""
+        return _NO_TOKEN_LIMIT if self.max_tokens is None else self.max_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

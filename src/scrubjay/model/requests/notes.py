@@ -1,9 +1,9 @@
 """The verbs of notes."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, Request
 from scrubjay.model.attachments import Attached, NoteAttachments, Orphans
 from scrubjay.model.memory import Source
@@ -17,6 +17,7 @@ from scrubjay.model.notes import (
     NoteLinked,
     NoteRead,
     NoteReviewed,
+    NotesAdopted,
     NotesExported,
     NotesFound,
     NotesImported,
@@ -28,6 +29,7 @@ from scrubjay.model.query import LABEL
 from scrubjay.model.requests.memories import MAX_TAGS, DryRun, IdempotencyKey, Message, Project
 
 __all__ = [
+    "AdoptNotesRequest",
     "AttachFileRequest",
     "AttachPathRequest",
     "BacklinksRequest",
@@ -273,4 +275,17 @@ class ImportNotesRequest(Request[NotesImported]):
     category: Annotated[
         str, Arg("Prefix of the categories that the folders become.", length=LABEL, metavar="PREFIX")
     ] = ""  # fmt: skip
+    dry_run: DryRun = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptNotesRequest(Request[NotesAdopted]):
+    """Make an existing folder of Markdown files, such as an Obsidian vault, the folder of notes.
+
+    Its files stay as they are until a note changes; an archive of them is made first.
+    """
+
+    folder: Annotated[
+        Path, Arg("An Obsidian vault, or any folder of Markdown files.", example="vault", positional=True)
+    ]
     dry_run: DryRun = False

@@ -1,9 +1,10 @@
 """The verbs of skills: save, list, load and run them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, Request
 from scrubjay.model.code import CodeResult
 from scrubjay.model.memory import Json

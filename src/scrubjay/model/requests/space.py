@@ -1,11 +1,13 @@
 """The verbs of a space and of the whole store: rules, tags, inbox, jobs, health, tokens, and its files."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import UNSET, Arg, Request, Unset
+from scrubjay.model.health import HealthReport
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.query import LABEL
@@ -26,6 +28,7 @@ __all__ = [
     "DoctorRequest",
     "EmbedMissingRequest",
     "ExportRequest",
+    "HealthRequest",
     "ImportRequest",
     "InboxRequest",
     "JobsRequest",
@@ -36,6 +39,7 @@ __all__ = [
     "RevokeTokenRequest",
     "RulesRequest",
     "SetRulesRequest",
+    "SpacesRequest",
     "StatusRequest",
     "TagsRequest",
     "TokensRequest",
@@ -227,6 +231,25 @@ class StatusRequest(Request[Status]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpacesRequest(Request[tuple[str, ...]]):
+    """Return the names of the spaces, in order."""
+
+    name: Annotated[
+        str, Arg("Only this space; if it does not exist, those with similar names.", example="work", length=LABEL)
+    ] = ""  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthRequest(Request[HealthReport]):
+    """Return the figures of the space by day, who writes what, the alerts about them, and what to do."""
+
+    days: Annotated[int, Arg("Count the last days, so many of them.", maximum=400)] = 30
+    all_spaces: Annotated[
+        bool, Arg("Every space, the busiest first; for callers that may use all of them.", flags="--all")
+    ] = False  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorRequest(Request[DoctorReport]):
     """Check everything; `repair` first repairs what it can."""
 
@@ -246,7 +269,7 @@ class ReembedRequest(Request[Reembedded]):
     model: Annotated[
         str,
         Arg(
-            "The model: an embedder such as `minilm`, with the name or folder of its model, as in "
+            "The model: an embedder such as `bundled`, with the name or folder of its model, as in "
             "`openai:nomic-embed-text` or `onnx:/models/bge-small`; a name alone is a model of the embedder in use.",
             example="openai:nomic-embed-text",
             length=1_000,

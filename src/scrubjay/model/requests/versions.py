@@ -1,8 +1,8 @@
 """The verbs of versions and branches."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, Request
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.memory import MAIN
@@ -56,13 +56,14 @@ class RevertRequest(Request[Written]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRequest(Request[Written]):
-    """Create a version with a message and unchanged content."""
+    """Create a version with a message and unchanged content; with `label`, give the message to the current version."""
 
     id: Ref
     message: Annotated[
         str, Arg("Description of this version.", example="As agreed with Sarah", length=1_000, flags="--message -m")
     ]
     branch: OnBranch = ""
+    label: Annotated[bool, Arg("Add the message to the current version, and make no other.")] = False
     idempotency_key: IdempotencyKey = ""
 
 

@@ -6,9 +6,9 @@ A child process with limited memory reads formats that need a parser: `python -m
 import asyncio
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from scrubjay.lazy import dataclass
 from scrubjay.notes.attachments.readers import PLAIN, READERS, UnreadableFile, decode_text
 from scrubjay.workers import allow_cpu_seconds, restrict_process, shares
 

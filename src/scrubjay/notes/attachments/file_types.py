@@ -1,7 +1,8 @@
 """Detect the type of a file by its first bytes, and by its name where the bytes are ambiguous."""
 
 import codecs
-from dataclasses import dataclass
+
+from scrubjay.lazy import dataclass
 
 __all__ = ["HEAD", "UNKNOWN", "Sniffed", "extension_of", "sniff"]
 

@@ -1,15 +1,15 @@
 """Memories of attached files: find, create and update them."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 from scrubjay.engine import Engine
+from scrubjay.lazy import dataclass
 from scrubjay.model.attachments import EMBEDS
 from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.media import ATTACHMENT
-from scrubjay.model.memory import Json, Memory, Method, Source, Trust
+from scrubjay.model.memory import Json, Memory, Method, Source, State, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.requests import Edit
@@ -66,6 +66,11 @@ class AttachmentRecords:
     async def by_file(self, file: str) -> Memory | None:
         """Return the live memory of the file that is, or was, at a path."""
         return await self._first("file", file)
+
+    async def is_described(self, stored: StoredFile) -> bool:
+        """Return whether a memory in any state, in the trash too, describes these bytes."""
+        filters = [Filter(kind=ATTACHMENT, metadata={"sha256": stored.sha256}, state=state) for state in State]
+        return any([await self._engine.reader.list_ids(self.space, filter_, limit=1) for filter_ in filters])
 
     async def all(self) -> AsyncIterator[Memory]:
         """Yield every live memory of an attachment."""

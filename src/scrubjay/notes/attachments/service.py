@@ -176,14 +176,25 @@ class Attachments:
         ]
         return Orphans(orphans=tuple(orphans))
 
-    async def take_embeds(self, memory: Memory, content: str) -> TakenEmbeds:
+    async def erase(self, purged: Iterable[Memory]) -> None:
+        """Remove the files of purged attachments that were stored here, unless another memory describes them."""
+        for memory in purged:
+            file, sha256 = str(memory.metadata.get("file")), str(memory.metadata.get("sha256"))
+            if memory.kind != ATTACHMENT or not file.startswith(f"{ATTACHMENTS}/"):
+                continue
+            stored = await asyncio.to_thread(self._storage.find, file)
+            if stored is not None and stored.sha256 == sha256 and not await self._records.is_described(stored):
+                await asyncio.to_thread(self._storage.remove, stored)
+        self._names.forget()
+
+    async def take_embeds(self, memory: Memory, content: str, *, who: Caller | None = None) -> TakenEmbeds:
         """Update the relations `embeds` of a note to match its text; files become attachments at their paths.
 
         This changes neither the note nor any file. Embeds of Markdown notes are handled as links elsewhere.
         """
         # Serialised, because two notes may embed the same new file.
         async with self._taking:
-            return await self._take_embeds(memory, content)
+            return await self._take_embeds(memory, content, who=who or self._self)
 
     async def appeared(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Follow files that were added, removed or changed, and attach those that notes were waiting for.
@@ -224,7 +235,7 @@ class Attachments:
     def _self(self) -> Caller:
         return Caller(space=self._space, agent=_AGENT)
 
-    async def _take_embeds(self, memory: Memory, content: str) -> TakenEmbeds:
+    async def _take_embeds(self, memory: Memory, content: str, *, who: Caller) -> TakenEmbeds:
         missing: list[str] = []
         warnings: list[str] = []
         captions: dict[str, str] = {}
@@ -240,13 +251,13 @@ class Attachments:
                     captions[stored] = captions.get(stored) or caption
                 continue
             try:
-                attachment, warning = await self._take(file, caption=caption)
+                attachment, warning = await self._take(file, caption=caption, who=who)
             except ScrubjayError as error:
                 warnings.append(f"{quote_path(file)} was not attached: {error.message}")
                 continue
             warnings += [f"{quote_path(file)}: {warning}"] if warning else []
             captions[attachment] = captions.get(attachment) or caption
-        await self._update_relations(memory, captions)
+        await self._update_relations(memory, captions, who=who)
         for target in missing:
             self._waiting.setdefault(key_of(target.rpartition("/")[2]), set()).add(memory.id)
         return TakenEmbeds(attached=tuple(captions), missing=tuple(missing), warnings=tuple(warnings))
@@ -259,7 +270,7 @@ class Attachments:
         files = {memory.id: str(memory.metadata.get("file") or "") for memory in memories.values()}
         return next((id_ for id_, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
 
-    async def _update_relations(self, memory: Memory, captions: dict[str, str]) -> None:
+    async def _update_relations(self, memory: Memory, captions: dict[str, str], *, who: Caller) -> None:
         """Create, change and remove relations to match the captions."""
         before = {item.target: item.text for item in await self._embeds_of(memory.id)}
         after = {item: self._records.edge(memory.id, item, caption=caption) for item, caption in captions.items()}
@@ -267,9 +278,9 @@ class Attachments:
         gone = [item for item in await self._embeds_of(memory.id) if item.target not in after]
         edges += [Edge(relation=item, present=False) for item in gone]
         if edges:
-            await self._engine.write_batch(Batch(edges=tuple(edges)), who=self._self)
+            await self._engine.write_batch(Batch(edges=tuple(edges)), who=who)
 
-    async def _take(self, file: str, *, caption: str) -> tuple[str, str]:
+    async def _take(self, file: str, *, caption: str, who: Caller) -> tuple[str, str]:
         """Create or update the attachment of a file in the folder; returns its id and a warning."""
         stored = await asyncio.to_thread(self._storage.find, file)
         if stored is None:
@@ -277,21 +288,21 @@ class Attachments:
         existing = await self._records.by_hash(stored.sha256)
         if existing is not None:
             if existing.metadata.get("file") != file and not await self._has_file(existing):
-                await self._records.record_move(existing, file, who=self._self)
+                await self._records.record_move(existing, file, who=who)
             if caption and existing.metadata.get("caption") != caption:
                 fresh = await self._engine.reader.get(self._space, [existing.id])
-                await self._records.change_caption(fresh[existing.id], caption, who=self._self)
+                await self._records.change_caption(fresh[existing.id], caption, who=who)
             return existing.id, ""
         draft = await self._draft(stored, title=file.rpartition("/")[2], caption=caption)
         former = await self._records.by_file(file)
         if former is not None:
-            await self._records.record_change(former, draft, who=self._self)
+            await self._records.record_change(former, draft, who=who)
             memory_id = former.id
         else:
             new = self._records.new(draft, agent=_AGENT)
             batch = Batch(new=(new,), message=f"found as {file}")
             is_long = len(new.draft.text) > _MAX_INLINE_EMBEDDING
-            await self._engine.write_batch(batch, who=self._self, embed=not is_long)
+            await self._engine.write_batch(batch, who=who, embed=not is_long)
             memory_id = new.id
         self._embed_later(memory_id)
         return memory_id, "; ".join(part for part in (stored.sniffed.remark, draft.extracted.warning) if part)

@@ -7,12 +7,12 @@ import time
 import unicodedata
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
 from scrubjay.errors import FileChanged, InvalidInput, NotFound, PathRefused, ScrubjayError, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.media import Media, media_type_in
 from scrubjay.model.memory import Memory
 from scrubjay.notes.attachments.file_types import HEAD, Sniffed, extension_of, sniff

@@ -2,23 +2,25 @@
 
 import io
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.attachments import LARGEST_ATTACHMENT, Attachment
 from scrubjay.model.memory import Memory
 from scrubjay.model.snapshot import as_json, from_body
-from scrubjay.notes.attachments.storage import AttachmentStorage
+from scrubjay.notes.attachments.storage import AttachmentStorage, FileNames
 from scrubjay.notes.export.rows import csv_head, csv_rows, json_line
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.markdown.format import render
 from scrubjay.notes.markdown.naming import id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
-from scrubjay.notes.markdown.wiki import key_of
+from scrubjay.notes.markdown.wiki import key_of, mentions
 from scrubjay.workers import run_in_child
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class NoteRenderer:
     def __init__(self, root: Path | None) -> None:
         self._folder = Folder(root) if root is not None else None
         self.storage = AttachmentStorage(root, largest=LARGEST_ATTACHMENT) if root is not None else None
+        self.names = FileNames(self.storage) if self.storage is not None else None
 
     def note_file(self, exported: ExportedNote) -> bytes:
         """Return the file of a note in the vault, or render it."""
@@ -104,6 +107,27 @@ class NoteRenderer:
             except ScrubjayError:
                 pass
         return render(exported.note)
+
+    def with_equal_files(self, page: Sequence[ExportedNote]) -> list[ExportedNote]:
+        """Return notes with an attachment for each name under which they embed the same bytes."""
+        return [self._with_equal_files(exported) for exported in page]
+
+    def _with_equal_files(self, exported: ExportedNote) -> ExportedNote:
+        if self.names is None or self.storage is None:
+            return exported
+        by_hash = {attachment.sha256: attachment for attachment in exported.attachments}
+        files = {attachment.file for attachment in exported.attachments}
+        more: list[Attachment] = []
+        for mention in mentions(exported.note.content) if by_hash else ():
+            file = self.names.find(mention.target) if mention.embeds else None
+            if file is None or file in files:
+                continue
+            files.add(file)
+            with suppress(ScrubjayError):
+                stored = self.storage.find(file)
+                if stored is not None and stored.sha256 in by_hash:
+                    more.append(replace(by_hash[stored.sha256], file=file))
+        return replace(exported, attachments=(*exported.attachments, *more)) if more else exported
 
     def standalone_page(self, exported: ExportedNote, index: NoteIndex) -> bytes:
         """Return a note as an HTML page that needs no other file."""

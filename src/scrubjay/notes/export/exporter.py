@@ -219,7 +219,7 @@ class Exporter:
     async def _pages(self, job: _Job) -> AsyncGenerator[list[ExportedNote]]:
         job.add(0)
         async for page in self._reader.pages(job.ids):
-            yield page
+            yield await asyncio.to_thread(self._renderer.with_equal_files, page)
             job.add(len(page))
 
     async def _paths(self, ids: Sequence[str]) -> Mapping[str, str]:

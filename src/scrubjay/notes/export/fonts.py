@@ -4,7 +4,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,8 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
+
+from scrubjay.lazy import dataclass
 
 __all__ = ["FONT_SIZE", "Typeface"]
 

@@ -130,4 +130,4 @@ def _linked_notes(
         if relation.type != LINK or other is None or other.id in seen or not is_note(other):
             continue
         seen.add(other.id)
-        yield LinkedNote(id=other.id, target=link_target(paths[other.id]), text=relation.text or other.label)
+        yield LinkedNote(id=other.id, target=link_target(paths[other.id]), text=relation.text_at(own) or other.label)

@@ -18,9 +18,9 @@ import secrets
 import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from scrubjay.errors import FileChanged, ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.notes.files.atomic_rename import exchange, is_being_written, rename_new
 from scrubjay.notes.files.paths import quote_path
 from scrubjay.notes.files.tree import digest, digest_file, fsync_folder, open_regular_file, open_subfolder

@@ -4,11 +4,13 @@ import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
-from scrubjay.errors import NotFound, PathRefused, ScrubjayError
+from scrubjay.errors import FileChanged, NotFound, PathRefused, ScrubjayError
 from scrubjay.locking import FileLock
-from scrubjay.notes.files import atomic_write, vault_marker
+from scrubjay.notes.files import atomic_write, foreign, vault_marker
 from scrubjay.notes.files.atomic_write import FolderEntry
 from scrubjay.notes.files.errors import map_os_errors, vault_unavailable
 from scrubjay.notes.files.paths import quote_path, split_new_path, split_path
@@ -33,15 +35,23 @@ MAX_NOTE_BYTES = 16 * 1024 * 1024
 TEMPLATES = "templates"
 ATTACHMENTS = "attachments"
 _NOTE_SUFFIX = ".md"
+# The folder in which Obsidian keeps what is deleted in it.
+_TRASH = ".trash"
 _LOCK = Path(vault_marker.FOLDER, "lock")
 
 
 class Folder:
-    """One folder of notes. Every method blocks, and may be called from any thread."""
+    """One folder of notes. Every method blocks, and may be called from any thread.
+
+    `adopted`: it had notes of other programs before it was ours; `copy` is the archive of them that was just made.
+    """
 
     def __init__(self, root: Path) -> None:
         # The folder's owner may reach it through links; below it, no link is followed.
         self.root = Path(os.path.realpath(root.expanduser()))
+        self.adopted = False
+        self.copy = ""
+        self._excluded: tuple[str, ...] = ()
 
     @property
     def lock(self) -> FileLock:
@@ -52,7 +62,7 @@ class Folder:
         """Create the folder if it is missing, mark it as this store's and space's, and return its own id.
 
         Take over the folder of another store if that store had the same `home`, or on `adopt`; the folder then gets a
-        new id.
+        new id. A folder with notes of other programs is adopted: an archive of them is made first.
         """
         ours = VaultMarker(store=store_id, space=space, home=home)
         with map_os_errors(self.root):
@@ -64,9 +74,14 @@ class Folder:
                 ) from None
             try:
                 with open_folder(self.root) as root:
+                    if not vault_marker.has_marker(root) and foreign.has_foreign_notes(root):
+                        self.copy = foreign.keep_copy(root, within=vault_marker.FOLDER, now=datetime.now(UTC))
+                        ours = replace(ours, adopted=True)
                     marker = vault_marker.claim(root, ours, folder=self.root)
                     vault_marker.require_match(marker, ours, folder=self.root, adopt=adopt)
-                    return self._update_marker(root, marker, ours).vault
+                    self.adopted = marker.adopted
+                    self._excluded = foreign.template_folders(root) if marker.adopted else ()
+                    return self._update_marker(root, marker, replace(ours, adopted=marker.adopted)).vault
             except (PathRefused, NotADirectoryError):
                 raise vault_unavailable(
                     f"{vault_marker.FOLDER} in {self.root} is not a plain folder", root=self.root, reason="in_the_way"
@@ -88,7 +103,7 @@ class Folder:
     def list_notes(self) -> Iterator[FileInfo]:
         """Yield the files that can be notes, folder by folder."""
         for file in self._walk(skip=frozenset({TEMPLATES, ATTACHMENTS})):
-            if isinstance(file, WalkedFile) and _is_note(file.path):
+            if isinstance(file, WalkedFile) and _is_note(file.path) and not self.is_template(file.path):
                 yield file_info(file.path, file.status)
 
     def list_other_files(self) -> Iterator[FileInfo]:
@@ -102,6 +117,10 @@ class Folder:
     def list_skipped(self) -> Iterator[SkippedEntry]:
         """Yield the entries that are neither: links, pipes, names that are not text, unreadable folders."""
         return (entry for entry in self._walk() if isinstance(entry, SkippedEntry))
+
+    def is_template(self, path: str) -> bool:
+        """Whether a path is in a folder that the settings of Obsidian name as that of templates."""
+        return any(path.casefold().startswith(f"{folder.casefold()}/") for folder in self._excluded)
 
     def stat(self, path: str) -> FileInfo | None:
         """Return a file's metadata, or None if nothing exists there; raise PathRefused if it is not a regular file."""
@@ -151,6 +170,31 @@ class Folder:
         """Remove the file with the digest `over`; raise FileChanged if its digest differs."""
         with self._entry(path, split_path(path), missing=atomic_write.file_gone_error(path), sync=sync) as entry:
             atomic_write.remove(entry, over=over)
+
+    def move_to_trash(self, path: str, *, over: bytes) -> None:
+        """Move the file with the digest `over` to the trash of Obsidian; raise FileChanged if its digest differs."""
+        parts = split_path(path)
+        with (
+            self._entry(path, parts, missing=atomic_write.file_gone_error(path)) as source,
+            self._open_trash(make=True) as trash,
+        ):
+            taken = set(os.listdir(trash))  # noqa: PTH208 - it is open already
+            name = next(name for name in _trash_names(parts[-1]) if name not in taken)
+            atomic_write.move(source, FolderEntry(f"{_TRASH}/{name}", name, trash), over=over)
+
+    def take_from_trash(self, path: str, *, over: bytes) -> bool:
+        """Move the file with the digest `over` back from the trash of Obsidian; return False if it is not there."""
+        parts = split_path(path)
+        with suppress(FileNotFoundError, NotADirectoryError), self._open_trash() as trash:
+            present = set(os.listdir(trash))  # noqa: PTH208 - it is open already
+            for name in _trash_names(parts[-1]):
+                if name not in present:
+                    return False
+                entry = FolderEntry(f"{_TRASH}/{name}", name, trash)
+                with suppress(FileChanged, PathRefused), self._entry(path, parts, make=True) as target:
+                    atomic_write.move(entry, target, over=over)
+                    return True
+        return False
 
     def sync(self, paths: Iterable[str]) -> None:
         """Write the names of files to disk that were written, moved or removed without `sync`."""
@@ -210,6 +254,11 @@ class Folder:
             pass
 
     @contextmanager
+    def _open_trash(self, *, make: bool = False) -> Generator[int]:
+        with self._open_root() as root, open_subfolder(root, (_TRASH,), make=make) as trash:
+            yield trash
+
+    @contextmanager
     def _open_root(self) -> Generator[int]:
         """Open the folder if it has its marker: the empty mount point of an unmounted disk has none."""
         with ExitStack() as stack:
@@ -223,6 +272,13 @@ class Folder:
                     reason="gone",
                 )
             yield root
+
+
+def _trash_names(name: str) -> Iterator[str]:
+    """Yield the names that a file may have in the trash, as Obsidian numbers them."""
+    stem, dot, suffix = name.rpartition(".")
+    yield name
+    yield from (f"{stem} {number}{dot}{suffix}" for number in count(1))
 
 
 def _is_note(path: str) -> bool:

@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Self
@@ -16,6 +15,7 @@ from typing import Self
 import apsw
 
 from scrubjay.errors import VaultUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import MAIN
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.notes.files.tree import FileInfo
@@ -26,7 +26,7 @@ __all__ = ["FileProblem", "Ledger", "LedgerEntry"]
 
 _log = logging.getLogger(__name__)
 _APPLICATION_ID = 0x53_4A_4C_47  # "SJLG"
-_SCHEMA = 3
+_SCHEMA = 4
 _BUSY_TIMEOUT_MS = 30_000
 _REPLACED_SUFFIX = ".set-aside"
 _PATH_HINT = "Check the folder's permissions, or choose another with --index_path"
@@ -54,6 +54,7 @@ CREATE TABLE notes(
   reviewed_at INTEGER,
   created_at INTEGER,
   aliases TEXT NOT NULL,
+  plain INTEGER NOT NULL,
   due_at INTEGER,
   file_key TEXT NOT NULL,
   path_key TEXT NOT NULL,
@@ -62,6 +63,8 @@ CREATE TABLE notes(
 CREATE INDEX notes_file_key ON notes(file_key);
 CREATE INDEX notes_path_key ON notes(path_key);
 CREATE INDEX notes_title_key ON notes(title_key);
+CREATE INDEX notes_digest ON notes(digest);
+CREATE INDEX notes_inode ON notes(inode);
 CREATE INDEX notes_due ON notes(due_at, memory_id);
 CREATE TABLE aliases(key TEXT NOT NULL, memory_id TEXT NOT NULL, PRIMARY KEY(key, memory_id)) WITHOUT ROWID;
 CREATE INDEX aliases_memory ON aliases(memory_id);
@@ -73,10 +76,10 @@ CREATE INDEX missing_links_key ON missing_links(key);
 CREATE TABLE problems(path TEXT PRIMARY KEY, message TEXT NOT NULL, found_at INTEGER NOT NULL) WITHOUT ROWID;
 """
 _COLUMNS = """memory_id, branch, version, path, size, mtime_ns, inode, digest, links, auto_named, title, category,
-    reviewed_at, created_at, aliases"""
+    reviewed_at, created_at, aliases, plain"""
 _Value = str | int | bytes | None
 _Row = tuple[
-    str, str, int, str, int, int, str, bytes, str, int, str, str, int | None, int | None, str
+    str, str, int, str, int, int, str, bytes, str, int, str, str, int | None, int | None, str, int
 ]  # in the order of _COLUMNS
 
 
@@ -85,7 +88,7 @@ class LedgerEntry:
     """The last state of a note that file and store had in common.
 
     `links` are the ids of linked notes with the links that the file shows. `auto_named`: we chose the file's name, so
-    we rename it when the title changes.
+    we rename it when the title changes. `plain`: it is a user's own file, see `scrubjay.notes.sync.plain`.
     """
 
     memory_id: str
@@ -103,6 +106,7 @@ class LedgerEntry:
     reviewed_at: datetime | None = None
     created_at: datetime | None = None
     aliases: tuple[str, ...] = ()
+    plain: bool = False
 
     @property
     def file_info(self) -> FileInfo:
@@ -187,6 +191,10 @@ class Ledger:
         """Return the entries of several files by their paths, without those that have none."""
         return {entry.path: entry for entry in self._select_in("path", paths)}
 
+    def same_file(self, *, digest: bytes, inode: int) -> list[LedgerEntry]:
+        """Return the entries of files with these bytes, or else with this inode: a moved file is among them."""
+        return self._select("digest = ?", (digest,)) or self._select("inode = ?", (str(inode),))
+
     def in_folder(self, folder: str) -> list[LedgerEntry]:
         """Return the entries of the files in a folder and its subfolders."""
         # Every text that begins with `folder/` sorts before `folder0`, in byte order.
@@ -216,7 +224,7 @@ class Ledger:
                      SELECT n.memory_id FROM json_each(?) p JOIN notes n ON n.path = p.value)""",
                 (ids, paths),
             )
-            placeholders = ", ".join("?" * 19)
+            placeholders = ", ".join("?" * 20)
             self._connection.executemany(f"INSERT OR REPLACE INTO notes VALUES({placeholders})", map(_to_row, entries))
             self._connection.execute("DELETE FROM aliases WHERE memory_id IN (SELECT value FROM json_each(?))", (ids,))
             aliases = [(key, entry.memory_id) for entry in entries for alias in entry.aliases if (key := key_of(alias))]
@@ -354,14 +362,14 @@ def _to_row(entry: LedgerEntry) -> tuple[_Value, ...]:
         str(entry.inode),
         entry.digest, json.dumps(entry.links, ensure_ascii=False), entry.auto_named, entry.title, entry.category,
         _to_micros(entry.reviewed_at), _to_micros(entry.created_at), json.dumps(entry.aliases, ensure_ascii=False),
-        _to_micros(due), key_of(PurePosixPath(entry.path).name), key_of(entry.path), key_of(entry.title),
+        entry.plain, _to_micros(due), key_of(PurePosixPath(entry.path).name), key_of(entry.path), key_of(entry.title),
     )  # fmt: skip
 
 
 def _from_row(row: _Row) -> LedgerEntry:
     (
         memory_id, branch, version, path, size, mtime_ns, inode, digest, links, auto_named, title, category,
-        reviewed_at, created_at, aliases,
+        reviewed_at, created_at, aliases, plain,
     ) = row  # fmt: skip
     return LedgerEntry(
         memory_id=memory_id,
@@ -379,6 +387,7 @@ def _from_row(row: _Row) -> LedgerEntry:
         reviewed_at=_from_micros(reviewed_at),
         created_at=_from_micros(created_at),
         aliases=tuple(json.loads(aliases)),
+        plain=bool(plain),
     )
 
 

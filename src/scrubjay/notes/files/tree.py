@@ -6,9 +6,9 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from scrubjay.errors import FileChanged, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.notes.files.errors import not_a_regular_file
 from scrubjay.notes.files.paths import find_path_problem, is_hidden, quote_path
 

@@ -3,11 +3,12 @@
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from scrubjay.errors import FileChanged
+from scrubjay.lazy import dataclass
 from scrubjay.model.identity import new_id
 from scrubjay.notes.files import atomic_write
 from scrubjay.notes.files.atomic_write import FolderEntry
@@ -25,17 +26,22 @@ _MAX_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultMarker:
-    """The owner of a folder. `home` identifies the data folder without naming it; `vault` is the folder's own id."""
+    """The owner of a folder. `home` identifies the data folder without naming it; `vault` is the folder's own id.
+
+    `adopted`: it had notes before it was ours, whose files stay as their author wrote them.
+    """
 
     store: str
     space: str
     home: str = ""
     vault: str = ""
+    adopted: bool = False
 
     def serialize(self) -> bytes:
         """Return the content of the marker file."""
         fields = {"format": _FORMAT, "store": self.store, "space": self.space, "home": self.home, "vault": self.vault}
-        return json.dumps(fields, indent=2).encode() + b"\n"
+        adopted = {"adopted": True} if self.adopted else {}
+        return json.dumps(fields | adopted, indent=2).encode() + b"\n"
 
 
 def has_marker(root: int) -> bool:
@@ -100,5 +106,5 @@ def _parse(text: bytes, *, folder: Path) -> VaultMarker:
         )
     return VaultMarker(
         store=str(fields["store"]), space=str(fields["space"]), home=str(fields.get("home") or ""),
-        vault=str(fields.get("vault") or ""),
+        vault=str(fields.get("vault") or ""), adopted=fields.get("adopted") is True,
     )  # fmt: skip

@@ -1,20 +1,19 @@
 """The folder of an import: list and read it without following links, and copy the files that its notes embed."""
 
 import asyncio
-import json
 import os
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BufferedReader
 from pathlib import Path
-from typing import cast
 from urllib.parse import unquote
 
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
-from scrubjay.model.memory import Json
+from scrubjay.lazy import dataclass
 from scrubjay.notes.attachments.records import caption_of
 from scrubjay.notes.attachments.storage import AttachmentStorage
+from scrubjay.notes.files.foreign import template_folders
 from scrubjay.notes.files.paths import quote_path, split_path
 from scrubjay.notes.files.tree import WalkedFile, open_folder, open_regular_file, open_subfolder, read_content, walk
 from scrubjay.notes.import_.links import LinkIndex
@@ -25,12 +24,6 @@ from scrubjay.notes.markdown.wiki import mentions
 __all__ = ["AttachmentCopier", "CopiedEmbeds", "FolderListing", "SourceFolder"]
 
 _MAX_NOTE_BYTES = 16 * 1024 * 1024
-_MAX_SETTINGS_BYTES = 1_000_000
-# The settings of Obsidian's own templates plugin and of Templater that name the folder of templates.
-_SETTINGS = (
-    ((".obsidian", "templates.json"), "folder"),
-    ((".obsidian", "plugins", "templater-obsidian", "data.json"), "templates_folder"),
-)
 _NOTE = ".md"
 
 
@@ -53,11 +46,11 @@ class SourceFolder:
 
     def list_files(self) -> FolderListing:
         """List the folder without templates and hidden entries, such as Obsidian's own folders."""
-        excluded = (TEMPLATES, *self._template_folders())
         notes: list[str] = []
         files: list[str] = []
         skipped: list[tuple[str, str]] = []
         with self._open_root() as root:
+            excluded = (TEMPLATES, *template_folders(root))
             for entry in walk(root):
                 if any(entry.path.casefold().startswith(f"{folder.casefold()}/") for folder in excluded):
                     continue
@@ -91,23 +84,6 @@ class SourceFolder:
             except OSError as error:
                 raise NotFound(f"{quote_path(path)} cannot be read: {error.strerror}", path=path) from error
             yield stack.enter_context(os.fdopen(descriptor, "rb", closefd=False))
-
-    def _template_folders(self) -> list[str]:
-        templates: list[str] = []
-        for (*folders, name), key in _SETTINGS:
-            try:
-                with (
-                    self._open_root() as root,
-                    open_subfolder(root, tuple(folders)) as folder,
-                    open_regular_file(name, name, folder=folder) as descriptor,
-                ):
-                    settings = json.loads(read_content(name, descriptor, max_bytes=_MAX_SETTINGS_BYTES)[1])
-            except (OSError, ValueError, RecursionError, ScrubjayError):
-                continue
-            value = cast("dict[str, Json]", settings).get(key) if isinstance(settings, dict) else None
-            if isinstance(value, str) and (place := value.strip("/ ")):
-                templates.append(place)
-        return templates
 
     @contextmanager
     def _open_root(self) -> Generator[int]:

@@ -4,12 +4,13 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError, StoreError, VaultUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.attachments import LARGEST_ATTACHMENT
 from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
@@ -24,9 +25,14 @@ from scrubjay.notes.import_.links import FileLinks, LinkIndex, NoteLinker
 from scrubjay.notes.import_.manifest import EarlierImport, Manifest, folder_key, import_metadata
 from scrubjay.notes.import_.parse import ParsedFile, parse_file
 from scrubjay.notes.import_.write import BatchWriter, edit_for
+from scrubjay.notes.markdown.aliases import ALIASES, aliases_in
+from scrubjay.notes.markdown.naming import PATH_KEY, link_target, safe_path, stem_of, with_suffix
 from scrubjay.notes.markdown.note import Link
+from scrubjay.notes.markdown.wiki import Mention, key_of, rename_targets
+from scrubjay.notes.markdown.yaml_values import flow_list
 from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
 from scrubjay.ports import Progress
+from scrubjay.text.screening.secrets import redact
 from scrubjay.writing.validate import validate
 
 if TYPE_CHECKING:
@@ -38,6 +44,8 @@ __all__ = ["Importer"]
 _PAGE = 64
 _MAX_CONCURRENT = 3
 _MAX_WARNINGS = 1_000
+# Of the progress, for the files that are written at the end; the rest takes most of the time, for the embedding.
+_SHARE_OF_FILES = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +105,7 @@ class Importer:
         run = _Run(
             engine=self._engine, who=self._who, folder=source, category=category, index=index,
             copier=AttachmentCopier(source, index=index, storage=storage),
+            taken=await self._vault.taken_paths() if self._vault is not None else None,
             report_progress=progress or (lambda _done, _total: None),
         )  # fmt: skip
         run.tally.skipped |= dict(listing.skipped)
@@ -112,18 +121,21 @@ class Importer:
         )
         run.tally.broken |= dict.fromkeys(linker.broken)
         if not dry_run:
-            await self._write_files(run)
+            await self._write_files(run, broken=linker.broken)
+            run.report(files_left=0)
             if self._vault is None and run.tally.attachments:
                 run.tally.warnings.append("this space has no folder of notes, so no attachment was stored")
         return _result(run, linked=linked, dry_run=dry_run)
 
-    async def _write_files(self, run: "_Run") -> None:
-        """Register the attachments of the imported notes and write the note files."""
+    async def _write_files(self, run: "_Run", *, broken: Iterable[tuple[str, str]]) -> None:
+        """Register the attachments of the imported notes and write the note files; `broken` are links to no note."""
         if self._vault is None:
             return
         attachments = self._vault.attachments
         changed = run.tally.changed
-        total = run.tally.files + len(changed)
+        unresolved: dict[str, set[str]] = {}
+        for path, target in broken:
+            unresolved.setdefault(run.tally.ids[path], set()).add(key_of(target))
         for start in range(0, len(changed), _PAGE):
             page = changed[start : start + _PAGE]
             try:
@@ -131,13 +143,16 @@ class Importer:
                     memories = await self._engine.reader.get(self._who.space, page)
                     for memory in memories.values():
                         if "![[" in memory.content:
-                            run.warn((await attachments.take_embeds(memory, memory.content)).warnings, memory.label)
-                await self._vault.sync_notes(page)
+                            run.warn(
+                                (await attachments.take_embeds(memory, memory.content, who=self._who)).warnings,
+                                memory.label,
+                            )
+                await self._vault.sync_notes(page, broken=unresolved)
             except (VaultUnavailable, StoreError):
                 raise
             except ScrubjayError as error:
                 run.warn((f"notes are stored, but their files are not up to date: {error}",), "")
-            run.report_progress(run.tally.files + start + len(page), total)
+            run.report(files_left=len(changed) - start - len(page))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -151,6 +166,10 @@ class _Run:
     index: LinkIndex
     copier: AttachmentCopier
     report_progress: Progress
+    # The keys of the paths of existing notes; None if the notes of the space have no files.
+    taken: set[str] | None = None
+    # The paths of the new files, by those of the imported ones.
+    paths: dict[str, str] = field(default_factory=dict[str, str])
     tally: _Tally = field(default_factory=_Tally)
 
     async def read(self, listing: FolderListing) -> list[_File]:
@@ -158,7 +177,7 @@ class _Run:
         key = folder_key(self.folder.root)
         manifest = await Manifest.load(self.engine.reader, space=self.who.space, folder=key)
         self.tally.files = len(listing.notes)
-        self.report_progress(0, self.tally.files)
+        self.report(stored=0)
         for path in listing.files:
             self.index.add_file(path)
         paths = dict.fromkeys(listing.notes)
@@ -166,6 +185,8 @@ class _Run:
         for start in range(0, len(listing.notes), _PAGE):
             files += await asyncio.to_thread(self._read_files, listing.notes[start : start + _PAGE])
         matched = [replace(file, earlier=manifest.find(file.path, file.digest, listed=paths)) for file in files]
+        if self.taken is not None:
+            self._choose_paths(matched, key=key, taken=self.taken)
         return await self._match_ids(matched)
 
     async def store(self, files: Sequence[_File], *, dry_run: bool) -> None:
@@ -189,7 +210,7 @@ class _Run:
                 else:
                     self.tally.skipped[path] = stored.problem
             done += len(page)
-            self.report_progress(done, self.tally.files)
+            self.report(stored=done)
 
         try:
             await _run_concurrently([files[start : start + _PAGE] for start in range(0, len(files), _PAGE)], store_page)
@@ -197,6 +218,15 @@ class _Run:
             # Also after an interruption: another run does not check notes that already exist.
             if writer.needs_scan and (await self.engine.rules(RulesRequest(), who=self.who)).conflicts != "off":
                 await self.engine.scan_later(ScanLaterRequest(), who=self.who)
+
+    def report(self, *, stored: int | None = None, files_left: int = 0) -> None:
+        """Report the progress in notes, of a total that stays the same so that the remaining time can be estimated."""
+        total = self.tally.files
+        share = 0.0 if self.taken is None else _SHARE_OF_FILES
+        if stored is not None:
+            self.report_progress(int(stored * (1 - share)), total)
+        else:
+            self.report_progress(total - int(total * share * files_left / max(1, len(self.tally.changed))), total)
 
     def warn(self, warnings: Iterable[str], path: str) -> None:
         """Add warnings about a file."""
@@ -235,6 +265,33 @@ class _Run:
                 )
             )  # fmt: skip
         return files
+
+    def _choose_paths(self, files: Iterable[_File], *, key: str, taken: set[str]) -> None:
+        """Choose the path of each new file: its own below the category, so that links by file names still resolve."""
+        for file in files:
+            if file.earlier is not None:
+                self.paths |= {file.path: file.earlier.file} if file.earlier.file else {}
+                continue
+            chosen = safe_path(f"{self.category}/{file.path}" if self.category else file.path)
+            chosen = with_suffix(chosen, f"{key} {file.path}") if key_of(chosen) in taken else chosen
+            taken.add(key_of(chosen))
+            self.paths[file.path] = chosen
+
+    def _with_new_names(self, parsed: ParsedFile, path: str) -> ParsedFile:
+        """Return a note with the new names of notes in its links, and its old name as an alias if it has another."""
+
+        def new_target(mention: Mention) -> str | None:
+            other = self.index.find_note(mention.target, source=path)
+            if other is None or other not in self.paths or stem_of(other) == stem_of(self.paths[other]):
+                return None
+            return link_target(self.paths[other]) if "/" in mention.target else stem_of(self.paths[other])
+
+        note = replace(parsed.note, content=rename_targets(parsed.note.content, new_target))
+        old = stem_of(path)
+        if path in self.paths and stem_of(self.paths[path]) != old and not aliases_in(note.extra):
+            note = replace(note, extra=f"{note.extra}{ALIASES}: {flow_list((old,))}\n")
+            return replace(parsed, note=note, aliases=tuple(dict.fromkeys((*parsed.aliases, old))))
+        return replace(parsed, note=note)
 
     async def _match_ids(self, files: Sequence[_File]) -> list[_File]:
         """Match files without an earlier import by their ids; of two with the same id, the first keeps it."""
@@ -275,12 +332,14 @@ class _Run:
         self.tally.broken |= dict.fromkeys((file.path, target) for target in embeds.missing)
         self.warn(embeds.warnings, file.path)
         parsed = replace(parsed, note=replace(parsed.note, content=embeds.content))
+        parsed = self._with_new_names(parsed, file.path)
         if earlier is not None:
             await self._update(file, earlier, parsed, digest, dry_run=dry_run)
             return None
         draft = self._draft(file, parsed, digest)
         validate(draft, limits=self.engine.limits)
         if dry_run:
+            await self._warn_of_secrets(draft.text, file.path)
             self.tally.created += 1
             # A placeholder that no real id equals.
             self.tally.ids[file.path] = f"/{file.path}"
@@ -300,10 +359,18 @@ class _Run:
             self.tally.unchanged += 1
             return
         self.tally.updated += 1
-        if not dry_run:
+        if dry_run:
+            await self._warn_of_secrets(parsed.note.content, file.path)
+        else:
             done = await self.engine.apply_edit(memory.id, edit, who=self.who)
             self.warn(done.warnings, file.path)
             self.tally.changed.append(memory.id)
+
+    async def _warn_of_secrets(self, text: str, path: str) -> None:
+        """Name the secrets that an import would take out of a text."""
+        kinds = redact(text)[1]
+        if kinds and (await self.engine.rules(RulesRequest(), who=self.who)).secrets != "off":
+            self.warn((f"it would redact {', '.join(dict.fromkeys(kinds))}",), path)
 
     def _draft(self, file: _File, parsed: ParsedFile, digest: str) -> Draft:
         note = parsed.note
@@ -324,6 +391,8 @@ class _Run:
         metadata |= {FRONTMATTER_KEY: parsed.note.extra} if parsed.note.extra else {}
         metadata |= {"aliases": list(parsed.aliases)} if parsed.aliases else {}
         version = memory.version + 1 if memory is not None else 1
+        if memory is None and file.path in self.paths:
+            metadata[PATH_KEY] = self.paths[file.path]
         return metadata | import_metadata(
             folder=folder_key(self.folder.root), path=file.path, digest=digest, version=version
         )

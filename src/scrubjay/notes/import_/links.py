@@ -2,15 +2,15 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from scrubjay.engine import Engine
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller
 from scrubjay.model.memory import State
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.markdown.note import Link
-from scrubjay.notes.markdown.wiki import key_of
+from scrubjay.notes.markdown.wiki import best_match, key_of
 from scrubjay.notes.sync.links import text_link_metadata
 from scrubjay.ports import Edge
 from scrubjay.writing.batch import Batch
@@ -42,14 +42,12 @@ class LinkIndex:
     def find_note(self, target: str, *, source: str) -> str | None:
         """Return the path of the note that a link names, or None; `source` is the path of the linking note."""
         key = key_of(_without_steps(target))
-        matches = [path for path in self._notes.get(key.rpartition("/")[2], ()) if _ends_with(key_of(path), key)]
-        return _nearest(matches, source) or self._aliases.get(key)
+        return best_match(self._notes.get(key.rpartition("/")[2], ()), target, source=source) or self._aliases.get(key)
 
     def find_file(self, target: str, *, source: str) -> str | None:
         """Return the path of the file that an embed names, or None."""
         key = _file_key(_without_steps(target))
-        matches = [path for path in self._files.get(key.rpartition("/")[2], ()) if _ends_with(_file_key(path), key)]
-        return _nearest(matches, source)
+        return best_match(self._files.get(key.rpartition("/")[2], ()), target, source=source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,20 +152,6 @@ class NoteLinker:
 def _without_steps(target: str) -> str:
     """Return a target without relative steps such as `../`."""
     return "/".join(part for part in target.replace("\\", "/").split("/") if part not in ("", ".", ".."))
-
-
-def _ends_with(path: str, key: str) -> bool:
-    return path == key or path.endswith(f"/{key}")
-
-
-def _nearest(paths: list[str], source: str) -> str | None:
-    """Of paths with the same name, return that in the folder of the link, else the nearest to the root."""
-    folder = str(PurePosixPath(source).parent)
-    return min(
-        paths,
-        key=lambda path: (str(PurePosixPath(path).parent) != folder, path.count("/"), path),
-        default=None,
-    )
 
 
 def _file_key(path: str) -> str:

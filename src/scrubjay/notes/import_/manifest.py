@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.query import Filter
+from scrubjay.notes.markdown.naming import PATH_KEY
 from scrubjay.ports import MemoryReader
 
 __all__ = ["DIGEST", "PATH", "VERSION", "EarlierImport", "Manifest", "folder_key", "import_metadata"]
@@ -25,6 +26,8 @@ class EarlierImport:
     path: str
     digest: str
     state: State
+    # The path of the note's own file.
+    file: str = ""
 
 
 class Manifest:
@@ -62,7 +65,7 @@ class Manifest:
     def _add(self, memory: Memory) -> None:
         item = EarlierImport(
             id=memory.id, path=str(memory.metadata.get(PATH) or ""), digest=str(memory.metadata.get(DIGEST) or ""),
-            state=memory.state,
+            state=memory.state, file=str(memory.metadata.get(PATH_KEY) or ""),
         )  # fmt: skip
         # Live notes are read last, so that they replace the others.
         if memory.metadata.get(FOLDER) == self._folder:

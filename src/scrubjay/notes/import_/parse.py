@@ -2,29 +2,24 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from scrubjay.errors import InvalidInput, NoteUnreadable
-from scrubjay.model.timestamps import parse_moment
+from scrubjay.errors import NoteUnreadable
+from scrubjay.lazy import dataclass
 from scrubjay.notes.markdown.aliases import MAX_ALIASES, aliases_among, texts_of
 from scrubjay.notes.markdown.fields import comment_out_foreign
+from scrubjay.notes.markdown.foreign import creation_time_in, inline_tags, outside_code
 from scrubjay.notes.markdown.format import parse
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.wiki import mentions
-from scrubjay.notes.markdown.yaml_values import Frontmatter, FrontmatterEntry
+from scrubjay.notes.markdown.yaml_values import Frontmatter
 from scrubjay.notes.sync.mapping import tag_key
 
-__all__ = ["ParsedFile", "inline_tags", "outside_code", "parse_file", "picture_links"]
+__all__ = ["ParsedFile", "parse_file", "picture_links"]
 
-_CREATED = ("created", "date", "date created", "creation date", "created_on", "date_created")
-_TAG = re.compile(r"(?<![^\s(\[,;])#([\w/-]*[^\W\d_][\w/-]*)")
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_TICKS = re.compile(r"(`+)[^`\n]*\1|<!--")
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
 _PICTURE = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(<?([^()<>\s\n]{1,1000})>?(?:\s+[\"'][^\"'\n]{0,300}[\"'])?\)")
 _PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?:#[^()<>\n]{0,300})?>?\)")
 
@@ -73,7 +68,7 @@ def parse_file(data: bytes, *, path: str, category: str = "") -> ParsedFile:
     return ParsedFile(
         note=replace(
             note, title=note.title.strip() or place.name, category=within,
-            created_at=note.created_at or _created(entries),
+            created_at=note.created_at or creation_time_in(entries),
             tags=tuple(item.lstrip("#") for key, item in tags.items() if key),
         ),
         links=(*wiki_links, *other_links),
@@ -81,14 +76,6 @@ def parse_file(data: bytes, *, path: str, category: str = "") -> ParsedFile:
         aliases=tuple(dict.fromkeys(other for other in others if other.strip()))[:MAX_ALIASES],
         warnings=warnings,
     )  # fmt: skip
-
-
-def inline_tags(content: str) -> tuple[str, ...]:
-    """Return the `#tags` of a text by Obsidian's rules: no code, headings or numbers."""
-    if "#" not in content:
-        return ()
-    tags = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
-    return tuple(dict.fromkeys(tidy for tag in tags if (tidy := tag.strip("/-"))))
 
 
 def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
@@ -100,39 +87,6 @@ def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
             yield match.start(), match.end(), match[2], match[1].partition("|")[0]
 
 
-def outside_code(content: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a text outside code and comments, line by line."""
-    fence = ""
-    at = 0
-    for line in content.splitlines(keepends=True):
-        start, at = at, at + len(line)
-        match = _FENCE.match(line)
-        if fence:
-            if match and match[1].startswith(fence) and not line[match.end() :].strip():
-                fence = ""
-            continue
-        if match:
-            fence = match[1]
-            continue
-        for first, last in _code_spans(line):
-            yield start, at - len(line) + first
-            start = at - len(line) + last
-        yield start, at
-
-
-def _code_spans(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of code and comments in a line."""
-    # The end of a comment is searched for once, not again for each beginning.
-    last_end, at = line.rfind("-->"), 0
-    while match := _TICKS.search(line, at):
-        at = match.end()
-        if match[1]:
-            yield match.span()
-        elif at <= last_end:
-            at = line.index("-->", at) + len("-->")
-            yield match.start(), at
-
-
 def _other_links(note: Note) -> Iterator[Link]:
     if ".md" in note.content:
         for start, end in outside_code(note.content):
@@ -140,15 +94,3 @@ def _other_links(note: Note) -> Iterator[Link]:
                 if "://" not in match[2]:
                     yield Link(target=unquote(match[2]), text=match[1])
     yield from (Link(target=item.target.partition("#")[0], text=item.text) for item in note.linked)
-
-
-def _created(entries: tuple[FrontmatterEntry, ...]) -> datetime | None:
-    for key in _CREATED:
-        for text in texts_of(entries, key):
-            try:
-                if _DAY.match(text):
-                    return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
-                return parse_moment(text.replace(" ", "T", 1), field=key)
-            except (InvalidInput, ValueError):
-                continue
-    return None

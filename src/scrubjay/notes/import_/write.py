@@ -1,10 +1,11 @@
 """Write the notes of an import: new notes in batches, and changed files merged into the notes of earlier imports."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NameTaken, ScrubjayError, StoreError
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
 from scrubjay.errors import InvalidInput, NoteUnreadable
+from scrubjay.lazy import dataclass
 from scrubjay.model.identity import is_id
 from scrubjay.model.timestamps import parse_moment, to_iso
 from scrubjay.notes.markdown.frontmatter import parse_frontmatter

@@ -2,9 +2,10 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scrubjay.errors import NoteUnreadable
+from scrubjay.lazy import dataclass
 from scrubjay.notes.markdown.fields import is_valid_extra, new_frontmatter, read_fields, update_frontmatter
 from scrubjay.notes.markdown.frontmatter import parse_frontmatter
 from scrubjay.notes.markdown.note import Note, unreadable
@@ -62,8 +63,8 @@ class Page:
     warnings: tuple[str, ...] = ()
 
 
-def parse(data: bytes) -> Page:
-    """Parse a file; raises NoteUnreadable if it is not a note."""
+def parse(data: bytes, *, lenient: bool = False) -> Page:
+    """Parse a file; raises NoteUnreadable if it is not a note. If `lenient`, unreadable frontmatter is content."""
     text = _decode(data)
     bom = text.startswith(_BOM)
     text = text[1:] if bom else text
@@ -71,7 +72,12 @@ def parse(data: bytes) -> Page:
     pairs = text.count("\r\n") if "\r" in text else 0
     newline = "\r\n" if pairs and pairs == text.count("\n") == text.count("\r") else "\n"
     text = text.replace(newline, "\n") if newline != "\n" else text
-    opening, head, closing = _split_frontmatter(text)
+    try:
+        opening, head, closing = _split_frontmatter(text)
+    except NoteUnreadable:
+        if not lenient:
+            raise
+        opening, head, closing = "", None, ""
     body = text[len(opening) + len(head.raw) + len(closing) :] if head else text
     above, marker, below = _split_at_marker(body)
     gap, content, end = _split(above, is_headed=head is not None, is_marked=bool(marker))
@@ -98,20 +104,26 @@ def parse(data: bytes) -> Page:
     return Page(note=note, layout=layout, set_fields=read.set_fields, warnings=read.warnings)
 
 
-def render(note: Note, *, like: Page | None = None) -> bytes:
+def render(note: Note, *, like: Page | None = None, bare: bool = False) -> bytes:
     """Render the file of a note; with `like`, only the lines of changed content differ from that page.
 
-    Invalid frontmatter in `extra` is left out, or keeps its former value.
+    Invalid frontmatter in `extra` is left out, or keeps its former value. `bare`: leave out an empty frontmatter.
     """
     if like is None:
-        return _encode(_canonical(replace(note, extra=note.extra if is_valid_extra(note.extra) else "")))
+        layout = _canonical(replace(note, extra=note.extra if is_valid_extra(note.extra) else ""))
+        if bare and layout.head and not layout.head.raw:
+            headless = _encode(replace(layout, opening="", head=None, closing="", gap=""))
+            with suppress(NoteUnreadable):
+                if parse(headless).note == note:
+                    return headless
+        return _encode(layout)
     if note.extra != like.note.extra and not is_valid_extra(note.extra):
         note = replace(note, extra=like.note.extra)
     if note == like.note:
         return _encode(like.layout)
     data = _encode(_changed(note, like))
     with suppress(NoteUnreadable):
-        if parse(data).note == note:
+        if parse(data, lenient=not like.layout.head).note == note:
             return data
     return _encode(_canonical(note, bom=like.layout.bom))
 

@@ -1,9 +1,9 @@
 """The content of a memory's Markdown file as plain data, and the error for a file that is not a note."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import NoteUnreadable
+from scrubjay.lazy import dataclass
 
 __all__ = ["UNREADABLE_HINT", "Link", "Note", "unreadable"]
 

@@ -1,14 +1,15 @@
 """Find wiki links in Markdown and change their targets."""
 
+import posixpath
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from scrubjay.lazy import dataclass
 from scrubjay.notes.markdown.naming import link_target
 
-__all__ = ["Mention", "key_of", "mentions", "retarget_links"]
+__all__ = ["Mention", "best_match", "key_of", "mentions", "rename_targets", "retarget_links"]
 
 # No pattern looks back or ahead beyond a link or a line, so hostile text takes no longer than other text.
 _TOKEN = re.compile(
@@ -63,10 +64,47 @@ def retarget_links(content: str, targets: Mapping[str, str]) -> str:
     return "".join([*parts, content[done:]])
 
 
+def rename_targets(content: str, new_target: Callable[[Mention], str | None]) -> str:
+    """Return the content with other targets for some links, which still show what they showed."""
+    parts: list[str] = []
+    done = 0
+    for match in _links(content):
+        mention = _mention(match)
+        new = new_target(mention) if mention.target else None
+        if new is not None:
+            at = content.index(mention.target, match.start("body"))
+            after = at + len(mention.target)
+            parts += [content[done:at], new]
+            done = after
+            if not mention.text and not mention.embeds:
+                heading = content[after : match.end() - 2]
+                parts += [f"{heading}|{mention.target}"]
+                done = match.end() - 2
+    return "".join([*parts, content[done:]])
+
+
 def key_of(target: str) -> str:
     """Normalise a target: case, Unicode composition, white space and `.md` make no difference."""
     plain = link_target(" ".join(unicodedata.normalize("NFC", target).split()))
     return unicodedata.normalize("NFC", plain.casefold())
+
+
+def best_match(paths: Iterable[str], target: str, *, source: str) -> str | None:
+    """Return the path that a link of a note means, by Obsidian's rules; `source` is the path of the linking note.
+
+    The path from the root counts first (with `./` and `../`, that from the folder of the note), then files below that
+    folder, then the shortest path.
+    """
+    folder = posixpath.dirname(source)
+    plain = target.replace("\\", "/")
+    key = key_of("/".join(part for part in plain.split("/") if part not in ("", ".", "..")))
+    is_relative = plain.startswith(("./", "../"))
+    exact = key_of(posixpath.normpath(posixpath.join(folder, plain))) if is_relative else key
+
+    def rank(path: str) -> tuple[bool, bool, int, str]:
+        return key_of(path) != exact, bool(folder) and not path.startswith(f"{folder}/"), len(path), path
+
+    return min((path for path in paths if f"/{key_of(path)}".endswith(f"/{key}")), key=rank, default=None)
 
 
 def _mention(match: re.Match[str]) -> Mention:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from scrubjay.lazy import dataclass, regex
 
 __all__ = [
     "NULLS",
@@ -22,12 +23,12 @@ __all__ = [
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 # Characters that need no escape in any YAML version, in Markdown or on a screen.
 PRINTABLE = "\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_PLAIN = re.compile(rf"(?!\d)\w(?:(?!:[ ]|:$|[ ]\#)[{PRINTABLE}])*(?<!\s)")
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_PLAIN = regex(rf"(?!\d)\w(?:(?!:[ ]|:$|[ ]\#)[{PRINTABLE}])*(?<!\s)")
+_UUID = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 # Words that some parsers do not read as text.
 _WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
-_UNPRINTABLE = re.compile(rf'[^{PRINTABLE}]|["\\]')
-_UNQUOTABLE = re.compile(rf"[^{PRINTABLE}]")
+_UNPRINTABLE = regex(rf'[^{PRINTABLE}]|["\\]')
+_UNQUOTABLE = regex(rf"[^{PRINTABLE}]")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _LARGEST_SHORT = 0xFFFF
 

@@ -5,10 +5,11 @@ from itertools import islice
 
 from scrubjay.engine import Engine
 from scrubjay.lookup.references import TolerantReader, resolve
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.notes import Backlink, Backlinks, BrokenLink, BrokenLinks
 from scrubjay.model.query import Filter
-from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.relation import BACK_TEXT, LINK, Relation
+from scrubjay.model.requests import RelateRequest
 from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in
 from scrubjay.notes.markdown.note import Link
@@ -18,7 +19,7 @@ from scrubjay.text.clauses import ClauseMatch
 from scrubjay.text.snippets import snippet_of
 from scrubjay.workers import offload
 
-__all__ = ["find_backlinks", "find_broken_links", "ids_by_alias"]
+__all__ = ["find_backlinks", "find_broken_links", "ids_by_alias", "link_request"]
 
 # Separates the items of a cached text: no stored text contains it.
 _SEPARATOR = "\x00"
@@ -111,6 +112,18 @@ async def _describe_links(
     return tuple(links)
 
 
+def link_request(own_id: str, other: str, *, relation: Relation | None, text: str) -> RelateRequest:
+    """Return the request for a link with the text of one end; what it has already, such as the other's text, stays."""
+    if relation is None:
+        return RelateRequest(source=own_id, target=other, text=text)
+    is_source = relation.source == own_id
+    back: dict[str, Json] = {BACK_TEXT: text} if text and not is_source else {}
+    return RelateRequest(
+        source=relation.source, target=relation.target, text=(text or relation.text) if is_source else relation.text,
+        strength=relation.strength, metadata={**relation.metadata, **back},
+    )  # fmt: skip
+
+
 def _mentions_by_key(memory: Memory) -> dict[str, Mention]:
     by_key: dict[str, Mention] = {}
     for mention in mentions(memory.content):
@@ -125,7 +138,7 @@ def _related_texts(memory_id: str, relations: Sequence[Relation]) -> dict[str, s
         if relation.target == memory_id and relation.source != memory_id:
             texts[relation.source] = texts.get(relation.source) or relation.text
         elif relation.type == LINK and relation.source == memory_id and relation.target != memory_id:
-            texts.setdefault(relation.target, "")
+            texts[relation.target] = texts.get(relation.target) or relation.text_at(relation.target)
     return texts
 
 

@@ -6,10 +6,11 @@ only the first request reads every note.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scrubjay.engine import Engine
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.caller import Caller
 from scrubjay.model.checks import require_integer
@@ -28,7 +29,6 @@ __all__ = ["CategoryNode", "category_tree", "find_due_notes", "find_notes", "mar
 
 # A hit by meaning alone counts half as much as one with every word; a hit by both gets a small bonus.
 _MEANING_WEIGHT, _MEANING_BONUS = 0.5, 0.3
-_UNLIMITED_TOKENS = 1_000_000
 _MAX_CATEGORIES = 10_000
 # So many digits keep the texts of moments in order, including those before 1970.
 _DIGITS, _SHIFT = 20, 10**18
@@ -55,7 +55,7 @@ async def find_notes(request: SearchNotesRequest, *, engine: Engine, who: Caller
     texts = await engine.search_text(replace(words, limit=count, offset=0), who=who)
     if not texts.words:
         return NotesFound(results=tuple(map(_note_hit, texts.hits[offset:])), more=texts.more, degraded=texts.degraded)
-    question = RecallRequest(query=texts.words, filter=words.filter, limit=count, max_tokens=_UNLIMITED_TOKENS)
+    question = RecallRequest(query=texts.words, filter=words.filter, limit=count)
     recalled = await engine.recall(question, who=who)
     relevant = [hit for hit in recalled.hits if not hit.weak]
     results = await _merge_hits(texts, relevant, query=request.query, engine=engine, space=who.space)

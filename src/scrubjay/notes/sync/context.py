@@ -4,12 +4,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import ParamSpec, TypeVar
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NoteUnreadable, NotFound
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.memory import Memory
@@ -83,6 +84,11 @@ class SyncContext:
     ledger: Ledger
     space: str
     attachments: Attachments | None = None
+    naming: str = "auto"
+    # The run of changes from files; each has one of its own if it is empty.
+    run: str = ""
+    # Memories were stored without a comparison with others, which a job does later.
+    needs_scan: bool = False
     counts: Counter[str] = field(default_factory=Counter[str])
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="notes"))
 
@@ -96,9 +102,14 @@ class SyncContext:
         """The present time."""
         return self.engine.clock.now()
 
+    @property
+    def by_title(self) -> bool:
+        """Whether new files are named after the titles of their notes."""
+        return self.naming == "title" or (self.naming == "auto" and self.folder.adopted)
+
     def new_caller(self) -> Caller:
         """Return a caller for edits in files, with a run of its own."""
-        return Caller(space=self.space, agent=AGENT, run=new_id())
+        return Caller(space=self.space, agent=AGENT, run=self.run or new_id())
 
     async def run_blocking(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a blocking function in the one thread for it."""
@@ -137,7 +148,11 @@ class SyncContext:
             info, data = self.folder.read(path)
         except NotFound:
             return None
-        return NoteFile(info=info, data=data, page=parse(data))
+        return NoteFile(info=info, data=data, page=parse(data, lenient=self.folder.adopted))
+
+    def is_plain(self, file: NoteFile) -> bool:
+        """Whether a file is a user's own, without our id, in a folder that we have adopted."""
+        return self.folder.adopted and not file.note_id
 
     def read_note_id(self, path: str) -> str | None:
         """Return the id in the frontmatter of a file, or None if it is missing or not a note. Blocks."""

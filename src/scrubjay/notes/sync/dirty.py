@@ -12,9 +12,11 @@ in its text (`renamed_notes` gives the old names) and writes its file. The new l
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from scrubjay.lazy import dataclass
 from scrubjay.notes.files.ledger import LedgerEntry
+from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.sync.context import SyncContext, has_file, path_without_file
 
@@ -57,11 +59,17 @@ def shown_links(entry: LedgerEntry) -> dict[str, Link]:
 
 
 def put_entry(
-    entry: LedgerEntry, *, before: LedgerEntry | None, neighbours: Sequence[str], context: SyncContext
+    entry: LedgerEntry,
+    *,
+    before: LedgerEntry | None,
+    neighbours: Sequence[str],
+    context: SyncContext,
+    is_foreseen: bool = False,
 ) -> None:
     """Write a note's ledger entry, and mark its neighbours as dirty if its path or title has changed. Blocks.
 
-    Another note with the same path has no file from then on, until the file turns up at another path.
+    Another note with the same path has no file from then on, until the file turns up at another path. `is_foreseen`: a
+    new file has the path that links to it had before; only neighbours whose files do not show it yet are marked.
     """
     with context.ledger.transaction():
         other = context.ledger.at_path(entry.path)
@@ -69,6 +77,8 @@ def put_entry(
             context.ledger.put(replace(other, path=path_without_file(other.memory_id, other.path)))
         context.ledger.put(entry)
         if before is None or _names(before) != _names(entry) or not has_file(entry):
+            if before is None and is_foreseen:
+                neighbours = _without_link(entry, neighbours, context=context)
             mark_neighbours(before or entry, neighbours, context=context)
             # Include those that have no file yet.
             context.ledger.changed_ids.update(neighbours)
@@ -91,6 +101,15 @@ def mark_neighbours(before: LedgerEntry, neighbours: Sequence[str], *, context: 
     marked = [replace(entry, links=(*entry.links, mark)) for entry in entries.values() if has_file(entry)]
     if marked:
         context.ledger.put(*marked)
+
+
+def _without_link(entry: LedgerEntry, neighbours: Sequence[str], *, context: SyncContext) -> list[str]:
+    """Return the neighbours whose files do not have a link to the path of a note. Blocks."""
+    target = link_target(entry.path)
+    links = {id_: shown_links(other) for id_, other in context.ledger.get_many(neighbours).items() if has_file(other)}
+    return [
+        id_ for id_, shown in links.items() if entry.memory_id not in shown or shown[entry.memory_id].target != target
+    ]
 
 
 def _names(entry: LedgerEntry) -> tuple[str, str] | None:

@@ -1,22 +1,24 @@
 """From the files to the store: create and revise memories from the files that users write and edit."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from scrubjay.errors import FileChanged, InvalidInput, KeyReused, StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of
 from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
 from scrubjay.model.media import ATTACHMENT
-from scrubjay.model.memory import MAIN, Memory, Method, Source
+from scrubjay.model.memory import MAIN, Json, Memory, Method, Source
 from scrubjay.notes.files.ledger import LedgerEntry
+from scrubjay.notes.import_.write import BatchWriter
 from scrubjay.notes.markdown.aliases import with_aliases
-from scrubjay.notes.markdown.naming import link_target
+from scrubjay.notes.markdown.naming import PATH_KEY, stem_of
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.sync.conflicts import save_time, store_as_branch
 from scrubjay.notes.sync.context import AGENT, NoteFile, SyncContext, has_file
 from scrubjay.notes.sync.links import LinkSync
-from scrubjay.notes.sync.mapping import FRONTMATTER_KEY, edit_between, merge_notes, note_from_page, note_of
+from scrubjay.notes.sync.mapping import FRONTMATTER_KEY, edit_between, merge_notes, note_of
+from scrubjay.notes.sync.plain import created_in, folder_of, tags_of, view_of
 from scrubjay.notes.sync.state import NoteState, load_state
 from scrubjay.notes.sync.to_files import FileWriter
 
@@ -38,12 +40,14 @@ class FileReader:
     async def merge(self, state: NoteState, file: NoteFile) -> None:
         """Merge the changes of file and store; if they conflict, store the file's note as a branch."""
         base = await self._load_base(state.require_entry())
+        plain = self._context.is_plain(file)
+        state = replace(state, entry=replace(state.require_entry(), plain=plain))
         who = self._context.new_caller()
         if base is None:
-            await self._branch_off(state, note_from_page(file.page, state.note), file, who=who)
+            await self._branch_off(state, view_of(file.page, state.note, plain=plain), file, who=who)
             return
         base_note = note_of(base, now=self._context.now)
-        file_note = note_from_page(file.page, base_note)
+        file_note = view_of(file.page, base_note, plain=plain)
         merged, conflicts = merge_notes(base_note, state.note, file_note)
         if conflicts:
             await self._branch_off(state, file_note, file, base=base.content, who=who)
@@ -55,13 +59,20 @@ class FileReader:
                 edit = replace(edit, at=save_time(file.info, after=base.updated_at, now=self._context.now))
             await self._context.engine.apply_edit(state.id, edit, who=who)
             self._context.counts["taken"] += 1
-        await self._finish(state, merged, file, base=base.content, who=who)
+        await self._finish(state, merged, file, base=base.content, who=who, view=file_note)
 
-    async def update_file(self, state: NoteState, file: NoteFile | None) -> None:
-        """Write the store's changes to the file, which is unchanged or does not exist."""
+    async def update_file(
+        self, state: NoteState, file: NoteFile | None, *, broken: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        """Write the store's changes to the file, which is unchanged or does not exist.
+
+        `broken`: the links of new notes are relations already, but for those with these keys, by the ids of the notes.
+        """
         note = state.note
         base = await self._load_base(state.entry) if state.entry is not None else None
-        before = base.content if base else ""
+        before, view = base.content if base else "", None
+        if file is None and state.is_plain:
+            file = await self._context.run_blocking(self._take_back, state)
         if file is not None:
             if base is None:
                 # The store does not have the version that the file shows, as after a restore from a backup.
@@ -69,20 +80,30 @@ class FileReader:
                 return
             base_note = note_of(base, now=self._context.now)
             # Content that the store never received, such as a secret, stays in the file.
-            note, _ = merge_notes(base_note, note, note_from_page(file.page, base_note))
+            view = view_of(file.page, base_note, plain=state.is_plain)
+            note, _ = merge_notes(base_note, note, view)
         shown = state.require_shown()
         if before != shown.content:
             was_linked, who = base is not None and bool(state.neighbours), self._context.new_caller()
-            if await self._links.apply_text_links(shown, before=before, was_linked=was_linked, who=who):
+            unresolved = broken.get(state.id, ()) if broken is not None and state.entry is None else None
+            if await self._links.apply_text_links(
+                shown, before=before, was_linked=was_linked, who=who, broken=unresolved
+            ):
                 state = await self._reload(state)
         await self._context.update_embeds(state.require_shown(), before=before)
-        await self._writer.write(state, note, file, is_news=True)
+        await self._writer.write(state, note, file, is_news=True, view=view)
+
+    def _take_back(self, state: NoteState) -> NoteFile | None:
+        """Return the plain file of a restored note, if it is still in the trash. Blocks."""
+        is_back = self._context.folder.take_from_trash(state.path, over=state.require_entry().digest)
+        return self._context.read_file(state.path) if is_back else None
 
     async def create_memory(self, file: NoteFile, *, requested_id: str = "") -> str:
         """Create a memory from a new file and return its id; return an empty text if the file has no content yet."""
         if file.is_blank:
             return ""
-        draft = _draft(file, requested_id=requested_id)
+        plain = self._context.is_plain(file)
+        draft = _draft(file, requested_id=requested_id, plain=plain, max_tags=self._context.engine.limits.tags)
         try:
             written = await self._context.engine.remember(draft, who=self._context.new_caller())
         except KeyReused:
@@ -98,15 +119,39 @@ class FileReader:
         self._context.counts["created"] += 1
         return written.id
 
+    async def create_memories(self, files: Sequence[NoteFile]) -> list[str]:
+        """Create memories from many new plain files at once, and return their ids; an empty text where there is none.
+
+        They are embedded together, and compared with other memories by a job afterwards. After an interruption, the
+        path in their metadata tells which files have one.
+        """
+        context = self._context
+        max_tags = context.engine.limits.tags
+        drafts = {
+            file.path: _draft(file, requested_id="", plain=True, max_tags=max_tags)
+            for file in files
+            if not file.is_blank
+        }
+        writer = BatchWriter(context.engine, who=context.new_caller())
+        stored = await writer.store(drafts)
+        context.needs_scan |= writer.needs_scan
+        for path, result in stored.items():
+            if result.id:
+                context.counts["created"] += 1
+            else:
+                await context.record_problem(path, result.problem)
+        return [stored[file.path].id if file.path in stored else "" for file in files]
+
     async def complete_file(self, memory_id: str, file: NoteFile) -> None:
         """Add the stored fields to a new file whose memory was created."""
         state = await load_state(memory_id, context=self._context)
-        entry = replace(replace(state, entry=None).new_entry(file.info, file.digest), links=())
+        plain = self._context.is_plain(file)
+        entry = replace(replace(state, entry=None).new_entry(file.info, file.digest), links=(), plain=plain)
         # An empty digest makes sure that the entry is written, even if the file needs no change.
         state = replace(state, entry=replace(entry, digest=b""))
-        note = note_from_page(file.page, state.note)
+        note = view_of(file.page, state.note, plain=plain)
         try:
-            await self._finish(state, note, file, base="", who=self._context.new_caller(), is_new=True)
+            await self._finish(state, note, file, base="", who=self._context.new_caller(), is_new=True, view=note)
         except FileChanged:
             # The file is being written: record which note it belongs to, and check it again later.
             await self._context.run_blocking(self._context.ledger.put, entry)
@@ -128,7 +173,8 @@ class FileReader:
         """Store the edited file of an inactive memory as a version of it, and remove the file."""
         memory = state.require_memory()
         stored = note_of(memory, now=self._context.now)
-        edit = edit_between(memory, stored, note_from_page(file.page, stored), message=_edit_message(file))
+        view = view_of(file.page, stored, plain=state.is_plain)
+        edit = edit_between(memory, stored, view, message=_edit_message(file))
         if edit is not None:
             await self._context.engine.apply_edit(state.id, edit, who=self._context.new_caller())
             self._context.counts["taken"] += 1
@@ -140,7 +186,7 @@ class FileReader:
         branch = await store_as_branch(
             state.require_memory(), note, fork_version=fork_version, info=file.info, context=self._context, who=who
         )
-        await self._finish(replace(state, shown=branch), note, file, base=base, who=who, is_news=False)
+        await self._finish(replace(state, shown=branch), note, file, base=base, who=who, is_news=False, view=note)
 
     async def _find_fork(self, state: NoteState) -> int:
         """Return the version of main that the file is based on."""
@@ -161,6 +207,7 @@ class FileReader:
         who: Caller,
         is_news: bool | None = None,
         is_new: bool = False,
+        view: Note | None = None,
     ) -> None:
         """Apply the links of a file whose text has been stored, and write the store's news to the file.
 
@@ -170,13 +217,17 @@ class FileReader:
         if is_news is None:
             is_news = (entry.branch, entry.version) != (state.branch, shown.version)
         is_linked = await self._links.apply_file_links(
-            state.id, file.note, base=base, entry=entry, has_frontmatter_links="links" in file.page.set_fields,
+            state.id, file.note, base=base, entry=entry,
+            has_frontmatter_links="links" in file.page.set_fields and not state.is_plain,
             # Without a digest, the ledger does not know which links the file had before.
             is_list_new=is_new or bool(entry.digest), who=who,
         )  # fmt: skip
         current = state if is_new and not is_linked else await self._reload(state)
         await self._context.update_embeds(current.require_shown(), before=base)
-        await self._writer.write(current, note, file, is_news=is_news)
+        if is_new and current.is_plain:
+            await self._writer.record_unchanged(current, file)
+            return
+        await self._writer.write(current, note, file, is_news=is_news, view=view)
 
     async def _reload(self, state: NoteState) -> NoteState:
         """Load the state of a note again; its file shows the same branch as before."""
@@ -199,7 +250,8 @@ class FileReader:
         for branch in [memory, *await branches_of(self._context.reader, [memory])]:
             for version in await self._context.reader.versions(self._context.space, branch.id, limit=_MAX_VERSIONS):
                 stored = note_of(version.memory, now=self._context.now)
-                if edit_between(version.memory, stored, note_from_page(file.page, stored), message="") is None:
+                view = view_of(file.page, stored, plain=self._context.is_plain(file))
+                if edit_between(version.memory, stored, view, message="") is None:
                     return branch, version.number
                 if by_time is None and stored.updated_at == file.note.updated_at:
                     by_time = branch, version.number
@@ -210,24 +262,25 @@ def _edit_message(file: NoteFile) -> str:
     return f"edited in {file.path}"[:_MAX_MESSAGE]
 
 
-def _draft(file: NoteFile, *, requested_id: str) -> Draft:
+def _draft(file: NoteFile, *, requested_id: str, plain: bool, max_tags: int) -> Draft:
     """Return the draft of a new file; its key prevents a second memory if the sync is interrupted."""
     note, info = file.note, file.info
-    path = PurePosixPath(link_target(file.path))
-    folder = str(path.parent) if str(path.parent) != "." else ""
+    metadata: dict[str, Json] = {PATH_KEY: file.path} if plain else {}
+    if note.extra:
+        metadata = with_aliases(metadata | {FRONTMATTER_KEY: note.extra}, before="", after=note.extra)
     return Draft(
         text=note.content,
         id=requested_id,
-        title=note.title or path.name,
+        title=note.title or stem_of(file.path),
         # A memory of that kind has no file of its own.
         kind="" if note.kind == ATTACHMENT else note.kind,
         observations=tuple(observation for observation in note.observations if observation.strip()),
-        tags=note.tags,
-        category=note.category or folder,
+        tags=tags_of(file.page)[:max_tags] if plain else note.tags,
+        category=note.category or folder_of(file.path),
         intent="new",
         fixed=True,
         pinned=note.pinned,
-        source=Source(method=Method.FILE, agent=AGENT, at=note.created_at),
-        metadata=with_aliases({FRONTMATTER_KEY: note.extra}, before="", after=note.extra) if note.extra else {},
+        source=Source(method=Method.FILE, agent=AGENT, at=created_in(file.page) if plain else note.created_at),
+        metadata=metadata,
         idempotency_key=f"file {file.digest.hex()} {info.inode} {info.mtime_ns}",
     )

@@ -4,29 +4,31 @@ A relation that only a text has made (`is_from_text`) is removed when neither te
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import Self
 
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.caller import Caller
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.model.requests import Edit, RelateRequest, UnrelateRequest
+from scrubjay.model.requests import Edit, UnrelateRequest
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
-from scrubjay.notes.markdown.wiki import key_of, mentions, retarget_links
+from scrubjay.notes.markdown.wiki import best_match, key_of, mentions, retarget_links
+from scrubjay.notes.queries.links import link_request
 from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.dirty import RenamedNote, shown_links
 from scrubjay.notes.sync.mapping import FILE_SOURCE, LinkedNote
 from scrubjay.workers import offload
 
-__all__ = ["LinkSync", "ids_named_in", "other_end", "text_link_metadata", "unresolved_links"]
+__all__ = ["LinkSync", "ids_named_in", "is_from_text", "other_end", "text_link_metadata", "unresolved_links"]
 
 _MAX_TEXT = 300
 _AT_ONCE = 20
@@ -81,15 +83,24 @@ class LinkSync:
         await self._context.run_blocking(self._context.ledger.set_missing_links, memory_id, changes.missing)
         return await self._apply(memory_id, replace(changes, is_list_new=is_list_new), who=who)
 
-    async def apply_text_links(self, memory: Memory, *, before: str, was_linked: bool, who: Caller) -> bool:
-        """Update the relations of a memory after its text has changed; return whether any has changed."""
+    async def apply_text_links(
+        self, memory: Memory, *, before: str, was_linked: bool, who: Caller, broken: Collection[str] | None = None
+    ) -> bool:
+        """Update the relations of a memory after its text has changed; return whether any has changed.
+
+        `broken`: its links are relations already, but for those with these keys, which name no note yet.
+        """
         own_id = memory.trunk or memory.id
         old, new = [await offload(len(text), _targets_by_key, text) for text in (before, memory.content)]
         added = {key: target for key, target in new.items() if key not in old}
-        ids = await self.resolve_targets(added.values())
+        ids = (
+            await self.resolve_targets(added.values()) if broken is None else dict.fromkeys(set(added) - {*broken}, "")
+        )
         if old or added:
             missing = [Link(target=target) for key, target in added.items() if key not in ids]
             await self._context.run_blocking(self._update_missing_links, own_id, set(new), missing)
+        if broken is not None:
+            return False
         named = {ids[key]: target for key, target in reversed(added.items()) if key in ids}
         named.pop(own_id, None)
         texts = (memory.content,) if was_linked else ()
@@ -143,8 +154,11 @@ class LinkSync:
         await self._context.engine.apply_edit(memory.trunk or memory.id, edit, who=self._context.new_caller())
         return True
 
-    async def resolve_targets(self, targets: Iterable[str]) -> dict[str, str]:
-        """Return the ids of the live notes that targets name, by their keys, without unknown and ambiguous ones."""
+    async def resolve_targets(self, targets: Iterable[str], *, source: str = "") -> dict[str, str]:
+        """Return the ids of the live notes that targets name, by their keys, without unknown and ambiguous ones.
+
+        In an adopted folder, of several files with a name the one that Obsidian would open from `source` is meant.
+        """
         by_key = {key_of(target): target for target in targets if key_of(target)}
         if not by_key:
             return {}
@@ -154,6 +168,9 @@ class LinkSync:
         for key, target in by_key.items():
             files = [entry for entry in entries.get(key) or entries.get(_file_stem(key)) or () if has_file(entry)]
             bare = target.strip().lower()
+            if len(files) > 1 and source and self._context.folder.adopted:
+                best = best_match((entry.path for entry in files), target, source=source)
+                files = [entry for entry in files if entry.path == best]
             if len(files) == 1:
                 ids[key] = files[0].memory_id
             elif named_id := bare if is_id(bare) else id_in(target):
@@ -192,7 +209,7 @@ class LinkSync:
             entry = entries.get(note.id)
             if entry is None or not has_file(entry):
                 continue
-            if has_file(replace(entry, path=note.old_path)) and note.old_path != entry.path:
+            if has_file(replace(entry, path=note.old_path)) and key_of(note.old_path) != key_of(entry.path):
                 targets[link_target(note.old_path)] = link_target(entry.path)
                 targets.setdefault(_file_stem(note.old_path), _file_stem(entry.path))
             # Another note may have that title now, and the link may mean it.
@@ -207,7 +224,8 @@ class LinkSync:
         """Compare the links of a note with those of the last sync. A link that the text had already is not new."""
         section = [(link.target.partition("#")[0], link.text) for link in note.linked]
         in_text, in_base = [await offload(len(text), _targets_in, text) for text in (note.content, base)]
-        ids = await self.resolve_targets([*(target for target, _ in section), *in_text, *in_base])
+        targets = [*(target for target, _ in section), *in_text, *in_base]
+        ids = await self.resolve_targets(targets, source=entry.path)
         shown = shown_links(entry)
         texts = {ids[key_of(target)]: text for target, text in reversed(section) if key_of(target) in ids}
         named = {ids[key_of(target)]: target for target in reversed(in_text) if key_of(target) in ids}
@@ -254,7 +272,7 @@ class LinkSync:
         from_text = {
             id_: relation
             for id_, relation in relations.items()
-            if _is_from_text(relation) and id_ not in {*removed, *changes.listed}
+            if is_from_text(relation) and id_ not in {*removed, *changes.listed}
         }
         removed |= await self._find_unnamed(own_id, from_text, texts=changes.texts) if changes.texts else frozenset()
         for other in removed:
@@ -262,13 +280,13 @@ class LinkSync:
         is_changed = bool(removed)
         for other, text in changes.listed.items():
             relation = relations.get(other)
-            is_current = relation is not None and (not text or relation.text == text)
-            if relation is not None and is_current and not (_is_from_text(relation) and changes.is_list_new):
+            is_current = relation is not None and (not text or relation.text_at(own_id) == text)
+            if relation is not None and is_current and not (is_from_text(relation) and changes.is_list_new):
                 continue
             is_changed |= await self._relate(own_id, other, relation=relation, text=text, target="", who=who)
         for other, target in changes.named.items():
             relation = relations.get(other)
-            if relation is None or (other in changes.unlisted and not _is_from_text(relation)):
+            if relation is None or (other in changes.unlisted and not is_from_text(relation)):
                 is_changed |= await self._relate(own_id, other, relation=relation, text="", target=target, who=who)
         return is_changed
 
@@ -276,15 +294,13 @@ class LinkSync:
         self, own_id: str, other: str, *, relation: Relation | None, text: str, target: str, who: Caller
     ) -> bool:
         """Create or update a relation, which keeps its fields where nothing new is given."""
-        strength = relation.strength if relation else 0.5
-        text = text or (relation.text if relation else "")
-        metadata = text_link_metadata(target, relation.metadata if relation else None)
+        request = link_request(own_id, other, relation=relation, text=text)
+        metadata = text_link_metadata(target, request.metadata)
         try:
-            await self._context.engine.relate(
-                RelateRequest(source=own_id, target=other, text=text, strength=strength, metadata=metadata), who=who
-            )
+            related = await self._context.engine.relate(replace(request, metadata=metadata), who=who)
         except (NotFound, InvalidInput):
             return False
+        self._context.counts["linked"] += related.action == "created"
         return True
 
     async def _find_unnamed(
@@ -378,7 +394,7 @@ def _missing_links(
     return tuple(reversed(unique.values()))
 
 
-def _is_from_text(relation: Relation) -> bool:
+def is_from_text(relation: Relation) -> bool:
     """Whether only a link in a text has made a relation."""
     return bool(_text_target(relation))
 

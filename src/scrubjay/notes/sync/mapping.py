@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source
 from scrubjay.model.requests import Edit
@@ -15,8 +16,8 @@ from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.versions.merge_text import merge_text
 
 __all__ = [
-    "FILE_SOURCE", "FRONTMATTER_KEY", "LinkedNote", "creation_time", "edit_between", "merge_notes", "note_from_page",
-    "note_of", "tag_key", "with_stored_fields",
+    "FILE_SOURCE", "FRONTMATTER_KEY", "LinkedNote", "creation_time", "edit_between", "is_equal", "merge_notes",
+    "note_from_page", "note_of", "tag_key", "with_stored_fields",
 ]  # fmt: skip
 
 FRONTMATTER_KEY = "frontmatter"
@@ -35,6 +36,8 @@ class LinkedNote:
     id: str
     target: str
     text: str
+    # Only a text has made the link: readers of a plain file see it there, and Obsidian lists backlinks itself.
+    from_text: bool = False
 
 
 def note_of(
@@ -90,8 +93,8 @@ def merge_notes(base: Note, ours: Note, theirs: Note) -> tuple[Note, tuple[str, 
     fields: dict[str, object] = {}
     for name in (*_LABELS, "pinned", "last_reviewed"):
         before, mine, others = (getattr(side, name) for side in (base, ours, theirs))
-        fields[name] = others if _is_equal(others, mine) or _is_equal(mine, before) else mine
-        if not _is_equal(others, mine) and not _is_equal(mine, before) and not _is_equal(others, before):
+        fields[name] = others if is_equal(others, mine) or is_equal(mine, before) else mine
+        if not is_equal(others, mine) and not is_equal(mine, before) and not is_equal(others, before):
             if name == "last_reviewed":
                 fields[name] = max(others, mine)
             else:
@@ -109,7 +112,7 @@ def edit_between(memory: Memory, before: Note, after: Note, *, message: str) -> 
     """Return the edit that turns a memory, whose note is `before`, into the note `after`; None if they are equal."""
     fields: dict[str, Json] = {}
     for name in _LABELS:
-        if not _is_equal(getattr(before, name), getattr(after, name)):
+        if not is_equal(getattr(before, name), getattr(after, name)):
             fields[name] = getattr(after, name) or (_DEFAULT_KIND if name == "kind" else "")
     if before.content != after.content:
         fields["content"] = after.content
@@ -117,7 +120,7 @@ def edit_between(memory: Memory, before: Note, after: Note, *, message: str) -> 
         fields["pinned"] = after.pinned
     if _tag_keys(before.tags) != _tag_keys(after.tags):
         fields["tags"] = list(after.tags)
-    if after.last_reviewed and not _is_equal(before.last_reviewed, after.last_reviewed):
+    if after.last_reviewed and not is_equal(before.last_reviewed, after.last_reviewed):
         fields["last_reviewed"] = to_iso(after.last_reviewed)
     if before.extra != after.extra:
         metadata = with_aliases(memory.metadata, before=before.extra, after=after.extra)
@@ -138,7 +141,7 @@ def with_stored_fields(note: Note, stored: Note) -> Note:
     spelling = {
         name: getattr(note, name)
         for name in (*_LABELS, "pinned", "created_at", "last_reviewed")
-        if _is_equal(getattr(note, name), getattr(stored, name))
+        if is_equal(getattr(note, name), getattr(stored, name))
     }
     tags = note.tags if _tag_keys(note.tags) == _tag_keys(stored.tags) else stored.tags
     texts = {name: getattr(note, name) for name in ("content", "observations", "extra")}
@@ -150,7 +153,7 @@ def tag_key(tag: str) -> str:
     return " ".join(tag.lstrip("# ").lower().split())
 
 
-def _is_equal(first: object, second: object) -> bool:
+def is_equal(first: object, second: object) -> bool:
     """Whether two values are equal after the normalization that the store applies."""
     if isinstance(first, str) and isinstance(second, str):
         return _normalize(first) == _normalize(second)

@@ -8,8 +8,8 @@ to a new memory, and so to batches of notes. Follow-ups run before the batches t
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 
 from scrubjay.errors import (
     BodyDamaged,
@@ -20,10 +20,13 @@ from scrubjay.errors import (
     StoreError,
     VaultUnavailable,
 )
-from scrubjay.model.memory import MAIN, State
+from scrubjay.lazy import dataclass
+from scrubjay.model.change import Action
+from scrubjay.model.memory import MAIN, Json, State
+from scrubjay.model.query import Filter
 from scrubjay.model.requests import DropBranchRequest, Edit, ForgetRequest, RestoreRequest
 from scrubjay.notes.files.ledger import LedgerEntry
-from scrubjay.notes.markdown.naming import link_target
+from scrubjay.notes.markdown.naming import PATH_KEY, stem_of
 from scrubjay.notes.sync import FileChange, MemoryChange, Step, decide
 from scrubjay.notes.sync.conflicts import discard_conflict
 from scrubjay.notes.sync.context import FileCheck, NoteFile, SyncContext, has_file, last_path
@@ -31,6 +34,7 @@ from scrubjay.notes.sync.dirty import mark_neighbours, put_entry, put_without_fi
 from scrubjay.notes.sync.from_files import FileReader
 from scrubjay.notes.sync.links import LinkSync
 from scrubjay.notes.sync.mapping import FILE_SOURCE
+from scrubjay.notes.sync.plain import folder_of, is_same_text
 from scrubjay.notes.sync.state import NoteState, StatePrefetch, is_note, load_state
 from scrubjay.notes.sync.to_files import FileWriter
 
@@ -42,6 +46,8 @@ _MAX_CONCURRENT = 16
 # From this number of notes on, load their states at once.
 _MIN_PREFETCH = 4
 _PAGE = 100
+# From this number of plain files on, as when a vault is adopted, their memories are stored together.
+_MIN_BATCH = 8
 
 _REMOVING_STEPS = (Step.TRASH, Step.REMOVE, Step.RESCUE, Step.FORGET)
 
@@ -61,6 +67,7 @@ class _Options:
     trash_missing: bool = False
     accept_edits: bool = True
     read_files: bool = False
+    broken: Mapping[str, Collection[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,14 +126,19 @@ class Reconciler:
         self._reader = FileReader(context, links=self._links, writer=self._writer)
 
     async def reconcile_notes(
-        self, ids: Iterable[str], *, trash_missing: bool = False, accept_edits: bool = True
+        self,
+        ids: Iterable[str],
+        *,
+        trash_missing: bool = False,
+        accept_edits: bool = True,
+        broken: Mapping[str, Collection[str]] | None = None,
     ) -> PendingWork:
         """Reconcile notes, and the notes that link to them.
 
         `trash_missing`: a missing file was deleted on purpose. Without `accept_edits`, leave edited files to the
-        watcher, which waits until they are complete.
+        watcher, which waits until they are complete. `broken`: see `FileReader.update_file`.
         """
-        options = _Options(trash_missing=trash_missing, accept_edits=accept_edits)
+        options = _Options(trash_missing=trash_missing, accept_edits=accept_edits, broken=broken)
         return await self._run(_NoteBatch(ids=list(dict.fromkeys(ids)), options=options))
 
     async def reconcile_paths(self, paths: Iterable[str], *, with_linked: bool = True) -> PendingWork:
@@ -288,15 +300,20 @@ class Reconciler:
                 # The file may have been moved: writing another one would make two files of one note.
                 effects.pending.missing.add(state.id)
             case Step.WRITE:
-                await self._write(state, check)
+                await self._write(state, check, broken=options.broken)
             case Step.READ | Step.MERGE if file is not None:
                 await self._reader.merge(state, file)
             case Step.TRASH if not options.trash_missing:
                 effects.pending.missing.add(state.id)
             case Step.TRASH:
                 await self._trash(state)
+            case Step.REMOVE if state.is_plain and not await self._is_forgotten(state):
+                # Curation archived or merged the memory, or its creation was undone: the file is still the user's.
+                pass
             case Step.REMOVE:
                 await self._writer.remove_file(state, file)
+            case Step.RESCUE if file and state.is_plain and await self._bring_back(state):
+                await self._reader.merge(await load_state(state.id, context=self._context), file)
             case Step.RESCUE if file and state.require_memory().state in (State.TRASHED, State.ARCHIVED):
                 await self._reader.rescue(state, file)
             case Step.CREATE | Step.RESCUE:
@@ -308,7 +325,7 @@ class Reconciler:
             case _:  # pragma: no cover - files without an entry are found by their paths
                 raise AssertionError(step)
 
-    async def _write(self, state: NoteState, check: FileCheck) -> None:
+    async def _write(self, state: NoteState, check: FileCheck, *, broken: Mapping[str, Collection[str]] | None) -> None:
         file, entry = check.file, state.entry
         if check.change is FileChange.SAME and file is None:
             entry = state.require_entry()
@@ -316,12 +333,13 @@ class Reconciler:
             if file is None or file.digest != entry.digest:
                 raise FileChanged("the file has changed meanwhile", path=entry.path)
         try:
-            await self._reader.update_file(state, file)
+            await self._reader.update_file(state, file, broken=broken)
         except FileChanged:
             if entry is None or entry.auto_named or file is not None:
                 raise
             # Another file has taken its former name.
-            await self._reader.update_file(replace(state, entry=replace(entry, auto_named=True)), None)
+            renamed = replace(state, entry=replace(entry, auto_named=True))
+            await self._reader.update_file(renamed, None, broken=broken)
 
     async def _trash(self, state: NoteState) -> None:
         """Trash the memory of a deleted file; if file and store are in conflict, drop only the file's branch."""
@@ -333,6 +351,22 @@ class Reconciler:
         await engine.forget(ForgetRequest(ids=(state.id,), reason=reason), who=self._context.new_caller())
         self._context.counts["trashed"] += 1
         await self._writer.forget_file(await load_state(state.id, context=self._context))
+
+    async def _is_forgotten(self, state: NoteState) -> bool:
+        """Whether the memory of a note was put into the trash on purpose, or purged."""
+        if state.memory is None:
+            return True
+        (newest,) = await self._context.reader.versions(self._context.space, state.id, limit=1)
+        return state.memory.state is State.TRASHED and newest.action != Action.UNDONE
+
+    async def _bring_back(self, state: NoteState) -> bool:
+        """Restore the memory of a plain file that its author goes on with; return False if it stays away."""
+        memory = state.require_memory()
+        if memory.state not in (State.TRASHED, State.ARCHIVED) or await self._is_forgotten(state):
+            return False
+        request = RestoreRequest(ids=(state.id,), reason=f"{state.require_entry().path} was edited"[:500])
+        await self._context.engine.restore(request, who=self._context.new_caller())
+        return True
 
     async def _notify_neighbours(self, state: NoteState, entry: LedgerEntry | None, effects: _Effects) -> None:
         """Add the notes that link to a note to the follow-ups if its names have changed, or it came or went."""
@@ -380,12 +414,35 @@ class Reconciler:
             return [entries[0].memory_id]
         if id_ and await self._claim(file, effects):
             return [id_]
+        plain_id = await self._find_plain(file) if self._context.is_plain(file) else ""
+        if plain_id and await self._claim(file, effects, id_=plain_id):
+            return [plain_id]
         is_free = id_ and not await self._context.reader.get(self._context.space, [id_])
         return _NewFile(file=file, requested_id=id_ if is_free else "")
 
-    async def _claim(self, file: NoteFile, effects: _Effects) -> bool:
+    async def _find_plain(self, file: NoteFile) -> str:
+        """Return the id of the note whose plain file was moved, came back, or is not in the ledger any more."""
+        ledger, reader, space = self._context.ledger, self._context.reader, self._context.space
+        entries = await self._context.run_blocking(ledger.same_file, digest=file.digest, inode=file.info.inode)
+        for entry in entries:
+            if not entry.plain or (has_file(entry) and await self._context.run_blocking(self._is_copy, entry, file)):
+                continue
+            memory = (await reader.get(space, [entry.memory_id])).get(entry.memory_id)
+            if memory is not None and is_same_text(file.page, memory, entry, digest=file.digest):
+                return memory.id
+        at_path = await reader.list_ids(space, Filter(metadata={PATH_KEY: file.path}), limit=_PAGE)
+        same = await reader.same_content(space, file.note.content)
+        ids = list(dict.fromkeys((*at_path, *same)))
+        with_entry = await self._context.run_blocking(self._context.get_entries, ids)
+        memories = await reader.get(space, [id_ for id_ in ids if id_ not in with_entry])
+        matches = [
+            id_ for id_ in ids if id_ in memories and is_note(memories[id_]) and PATH_KEY in memories[id_].metadata
+        ]
+        return matches[0] if matches and (matches[0] in at_path or len(matches) == 1) else ""
+
+    async def _claim(self, file: NoteFile, effects: _Effects, *, id_: str = "") -> bool:
         """Connect a file with the memory whose id is in its frontmatter; return False if it is a note of its own."""
-        id_, path = file.note_id, file.path
+        id_, path = id_ or file.note_id, file.path
         state = await load_state(id_, context=self._context)
         if state.memory is None or state.memory.trunk:
             return False
@@ -427,12 +484,17 @@ class Reconciler:
         put_entry(moved, before=entry, neighbours=state.neighbours, context=self._context)
 
     async def _retitle(self, state: NoteState, path: str) -> None:
-        """Change a title that was the file's name to the new name."""
-        entry = state.require_entry()
-        old, new = (link_target(file_path).rpartition("/")[2] for file_path in (entry.path, path))
-        if old != new and state.require_shown().title == old and not entry.auto_named:
+        """Change a title that was the file's name to the new name, and the category of a plain file to its folder."""
+        entry, shown, fields = state.require_entry(), state.require_shown(), dict[str, Json]()
+        if stem_of(entry.path) != stem_of(path) and shown.title == stem_of(entry.path) and not entry.auto_named:
+            fields["title"] = stem_of(path)
+        if PATH_KEY in shown.metadata:
+            fields["metadata"] = {**shown.metadata, PATH_KEY: path}
+            if entry.plain and shown.category == folder_of(entry.path) != folder_of(path):
+                fields["category"] = folder_of(path)
+        if fields:
             message = f"renamed to {path}"[:500]
-            edit = Edit(fields={"title": new}, message=message, branch=state.branch, source=FILE_SOURCE)
+            edit = Edit(fields=fields, message=message, branch=state.branch, source=FILE_SOURCE)
             await self._context.engine.apply_edit(state.id, edit, who=self._context.new_caller())
 
     async def _create_memories(self, new_files: Sequence[_NewFile]) -> list[str]:
@@ -444,7 +506,10 @@ class Reconciler:
             (new_file.file, new_file.requested_id if first_paths[new_file.requested_id] == new_file.file.path else "")
             for new_file in new_files
         ]
-        results = await asyncio.gather(*(self._create_memory(*request, gate=gate) for request in requests))
+        if len(requests) >= _MIN_BATCH and all(self._context.is_plain(file) for file, _ in requests):
+            results = await self._reader.create_memories([file for file, _ in requests])
+        else:
+            results = await asyncio.gather(*(self._create_memory(*request, gate=gate) for request in requests))
         created = [(memory_id, file) for memory_id, (file, _) in zip(results, requests, strict=True) if memory_id]
         # All memories exist before the first file is completed, because they may link each other.
         completed = await asyncio.gather(*(self._complete_file(*pair, gate=gate) for pair in created))

@@ -1,9 +1,9 @@
 """A scan of the whole folder: compare it with the ledger, file by file, by size and time."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 
 from scrubjay.errors import ScrubjayError, VaultUnavailable
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.notes.files.tree import SkippedEntry
@@ -15,6 +15,7 @@ __all__ = [
     "FOLDER_PROBLEM",
     "ScanResult",
     "describe_drift",
+    "find_blank_files",
     "find_new_files",
     "find_unfinished",
     "find_unwritten",
@@ -56,6 +57,12 @@ async def find_unfinished(context: SyncContext) -> list[str]:
     return await context.run_blocking(find)
 
 
+async def find_blank_files(context: SyncContext) -> tuple[str, ...]:
+    """Return the files that have no content yet, and therefore no memory."""
+    new = await find_new_files(context)
+    return await context.run_blocking(lambda: tuple(path for path in new if _is_blank(path, context)))
+
+
 async def find_new_files(context: SyncContext) -> list[str]:
     """Return the files that are not in the ledger: a missing file may have been moved there."""
     result = await scan_folder(context)
@@ -92,6 +99,9 @@ async def describe_drift(context: SyncContext) -> tuple[str, ...]:
         memories = await context.reader.get(context.space, [entry.memory_id for entry in page])
         for entry in page:
             memory = memories.get(entry.memory_id)
+            if memory is not None and entry.plain and memory.state is not State.LIVE:
+                # The file is still its author's.
+                continue
             if memory is None or not (is_note(memory) or memory.state is State.WAITING):
                 drift.append(f"{entry.path}: its memory is gone")
             elif entry.branch == memory.branch and entry.version != memory.version:

@@ -1,10 +1,10 @@
 """The state of a note: its memory, the note that its file should show, its links, and its ledger entry."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import BodyDamaged
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import branch_id
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.media import ATTACHMENT
@@ -13,12 +13,12 @@ from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.aliases import aliases_of
-from scrubjay.notes.markdown.naming import file_name, link_target
+from scrubjay.notes.markdown.naming import PATH_KEY, default_path, link_target, with_suffix
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.sync import MemoryChange
 from scrubjay.notes.sync.conflicts import is_undecided
 from scrubjay.notes.sync.context import SyncContext, has_file, last_path
-from scrubjay.notes.sync.links import ids_named_in, other_end
+from scrubjay.notes.sync.links import ids_named_in, is_from_text, other_end
 from scrubjay.notes.sync.mapping import LinkedNote, creation_time, note_of
 
 __all__ = ["NoteState", "StatePrefetch", "is_note", "load_state", "load_states"]
@@ -38,6 +38,7 @@ class NoteState:
     linked: tuple[LinkedNote, ...] = ()
     neighbours: tuple[str, ...] = ()
     now: datetime
+    by_title: bool = False
 
     def require_entry(self) -> LedgerEntry:
         """Return the ledger entry, which must exist."""
@@ -81,20 +82,36 @@ class NoteState:
     @property
     def path(self) -> str:
         """The path that the file should have: a file that a user has named keeps its name."""
-        if self.entry is not None and not self.entry.auto_named:
+        if self.entry is not None and (not self.entry.auto_named or last_path(self.entry) in self._own_paths):
             return last_path(self.entry)
-        return _default_path(self.require_shown())
+        return self._own_paths[0]
+
+    @property
+    def _own_paths(self) -> tuple[str, str]:
+        """The path that we choose for the file, and the one if that is taken."""
+        path = default_path(self.require_shown(), by_title=self.by_title)
+        return path, with_suffix(path, self.id)
 
     @property
     def ledger_links(self) -> tuple[tuple[str, str], ...]:
         """The links in the form of the ledger."""
-        return tuple((note.id, f"{note.target}\n{note.text}") for note in self.linked)
+        return tuple((note.id, f"{note.target}\n{note.text}") for note in self.listed)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the file is a user's own, without our id."""
+        return self.entry is not None and self.entry.plain
+
+    @property
+    def listed(self) -> tuple[LinkedNote, ...]:
+        """The linked notes that the file should list."""
+        return tuple(note for note in self.linked if not (self.is_plain and note.from_text))
 
     @property
     def note(self) -> Note:
         """The note that the file should show."""
         shown = self.require_shown()
-        return note_of(shown, self.linked, now=self.now, unlisted=ids_named_in(shown.content, self.linked))
+        return note_of(shown, self.listed, now=self.now, unlisted=ids_named_in(shown.content, self.listed))
 
     def new_entry(self, info: FileInfo, digest: bytes) -> LedgerEntry:
         """Return the ledger entry for a file with this metadata that shows the note."""
@@ -103,9 +120,13 @@ class NoteState:
         return LedgerEntry(
             memory_id=self.id, branch=self.branch, version=shown.version, path=info.path, size=info.size,
             mtime_ns=info.mtime_ns, inode=info.inode, digest=digest, links=self.ledger_links,
-            auto_named=info.path == _default_path(shown) if self.entry is None else self.entry.auto_named,
+            auto_named=(
+                info.path in self._own_paths and PATH_KEY not in shown.metadata
+                if self.entry is None
+                else self.entry.auto_named
+            ),
             title=shown.label, category=shown.category, reviewed_at=shown.last_reviewed or created, created_at=created,
-            aliases=aliases_of(shown.metadata),
+            aliases=aliases_of(shown.metadata), plain=self.is_plain,
         )  # fmt: skip
 
 
@@ -138,8 +159,13 @@ async def load_states(ids: Sequence[str], *, context: SyncContext) -> dict[str, 
     return {
         id_: NoteState(
             id=id_, memory=memories.get(id_), shown=shown.get(id_), entry=entries.get(id_),
-            linked=tuple(_linked_notes(by_end.get(id_, ()), id_, memories=readable, entries=entries)),
+            linked=tuple(
+                _linked_notes(
+                    by_end.get(id_, ()), id_, memories=readable, entries=entries, by_title=context.by_title
+                )
+            ),
             neighbours=tuple(dict.fromkeys(other_end(relation, id_) for relation in by_end.get(id_, ()))), now=now,
+            by_title=context.by_title,
         )
         for id_ in ids
     }  # fmt: skip
@@ -215,7 +241,12 @@ async def _find_shown(
 
 
 def _linked_notes(
-    relations: Iterable[Relation], memory_id: str, *, memories: Mapping[str, Memory], entries: Mapping[str, LedgerEntry]
+    relations: Iterable[Relation],
+    memory_id: str,
+    *,
+    memories: Mapping[str, Memory],
+    entries: Mapping[str, LedgerEntry],
+    by_title: bool,
 ) -> Iterable[LinkedNote]:
     """Yield the notes that a note is linked with, the oldest link first."""
     seen: set[str] = set()
@@ -225,9 +256,8 @@ def _linked_notes(
             continue
         seen.add(other.id)
         entry = entries.get(other.id)
-        path = entry.path if entry is not None and has_file(entry) else _default_path(other)
-        yield LinkedNote(id=other.id, target=link_target(path), text=relation.text or other.label)
-
-
-def _default_path(memory: Memory) -> str:
-    return file_name(category=memory.category, title=memory.label, id=memory.trunk or memory.id)
+        path = entry.path if entry is not None and has_file(entry) else default_path(other, by_title=by_title)
+        yield LinkedNote(
+            id=other.id, target=link_target(path), text=relation.text_at(memory_id) or other.label,
+            from_text=is_from_text(relation),
+        )  # fmt: skip

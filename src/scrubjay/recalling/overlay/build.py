@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from scrubjay.errors import BodyDamaged
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.branches import public_record
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.branch import normalize_branch_name

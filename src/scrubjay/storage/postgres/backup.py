@@ -5,7 +5,6 @@ import json
 import os
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, LiteralString, cast
 
@@ -14,6 +13,7 @@ import zstandard
 from psycopg import sql
 
 from scrubjay.errors import InvalidInput, StoreDamaged, StoreError, StoreInUse, StoreReadOnly, StoreTooNew
+from scrubjay.lazy import dataclass
 from scrubjay.ports import Progress
 from scrubjay.storage.postgres.connection import Address, connect, mapped_errors
 from scrubjay.storage.postgres.database import UNRESTRICTED_ROLE

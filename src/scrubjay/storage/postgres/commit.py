@@ -3,9 +3,9 @@
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Origin
 from scrubjay.model.memory import Json, State
 from scrubjay.model.passage import Passage
@@ -147,6 +147,22 @@ async def touch(database: Database, space: str, ids: Sequence[str], *, at: datet
         )  # fmt: skip
 
     await database.write(job, space=space)
+
+
+async def label(database: Database, key: tuple[str, str, int], *, before: str, message: str) -> bool:
+    """Replace the message of a version, unless it has changed."""
+    space, memory_id, number = key
+
+    async def job(transaction: Transaction) -> bool:
+        changed = await transaction.execute(
+            """UPDATE scrubjay.versions v SET message = %s FROM scrubjay.memories m
+               WHERE m.space_no = scrubjay.current_space() AND m.id = %s::uuid AND v.space_no = m.space_no
+                 AND v.memory_no = m.no AND v.number = %s AND v.message = %s""",
+            message, memory_id, number, before,
+        )  # fmt: skip
+        return bool(changed)
+
+    return await database.write(job, space=space)
 
 
 # ---- read ----

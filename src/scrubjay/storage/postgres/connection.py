@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import psycopg
 from psycopg import adapters, errors
@@ -21,6 +21,7 @@ from scrubjay.errors import (
     StoreError,
     StoreReadOnly,
 )
+from scrubjay.lazy import dataclass
 from scrubjay.storage.rows import id_text
 
 SETTING = "SCRUBJAY_DATABASE_URL"

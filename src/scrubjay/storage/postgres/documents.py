@@ -34,6 +34,12 @@ async def documents(database: Database, space: str, collection: str, *, after: s
     return _documents(space, await database.rows(_SQL["page"], collection, after, limit, space=space))
 
 
+async def document_count(database: Database, space: str, collection: str) -> int:
+    """Return the number of documents of a collection."""
+    rows = await database.rows(_SQL["count"], collection, space=space)
+    return int(rows[0][0])
+
+
 async def latest_documents(
     database: Database, space: str, collection: str, *, before: tuple[datetime, str] | None, limit: int
 ) -> list[Document]:

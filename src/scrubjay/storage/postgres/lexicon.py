@@ -6,8 +6,9 @@ unrestricted: PostgreSQL uses no GIN index under row-level security.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import State
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.timestamps import to_micros

@@ -22,6 +22,7 @@ from scrubjay.ports import (
     Commit,
     Committed,
     Embedded,
+    Footprint,
     Handle,
     LexicalMatch,
     MemoryHistory,
@@ -52,7 +53,7 @@ from scrubjay.storage.postgres import documents as collections
 from scrubjay.storage.postgres.answers import import_answers, stored_answers
 from scrubjay.storage.postgres.bodies import PostgresBodies
 from scrubjay.storage.postgres.cluster import CommitNotifier, Leader, RateLeases, listening
-from scrubjay.storage.postgres.commit import AppliedCommit, adopt, apply_commit, store_vectors, touch
+from scrubjay.storage.postgres.commit import AppliedCommit, adopt, apply_commit, label, store_vectors, touch
 from scrubjay.storage.postgres.connection import Address
 from scrubjay.storage.postgres.database import Database
 from scrubjay.storage.postgres.schema import prepare
@@ -63,6 +64,8 @@ _CACHED_VECTORS = 4_096
 
 class PostgresStore:
     """The RecordStore port on one database, which other processes use at the same time."""
+
+    is_local = False
 
     def __init__(self, database: Database, *, store_id: str) -> None:
         self.database = database
@@ -130,6 +133,9 @@ class PostgresStore:
             self._clear_caches()
             await self._upkeep.clean(space)
         return count
+
+    async def label(self, space: str, memory_id: str, number: int, *, before: str, message: str) -> bool:
+        return await label(self.database, (space, memory_id, number), before=before, message=message)
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
         await touch(self.database, space, ids, at=at)
@@ -265,8 +271,8 @@ class PostgresStore:
         await vectors.drop_vectors(self.database, space, model, hashes)
         self._vectors.clear()
 
-    async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
-        return await vectors.without_vectors(self.database, model, limit=limit)
+    async def without_vectors(self, model: str, *, limit: int, space: str = "") -> list[tuple[str, str]]:
+        return await vectors.without_vectors(self.database, model, limit=limit, space=space)
 
     async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
         return await vectors.points(self.database, model, after=after, limit=limit)
@@ -334,6 +340,9 @@ class PostgresStore:
     async def documents(self, space: str, collection: str, *, after: str = "", limit: int) -> list[Document]:
         return await collections.documents(self.database, space, collection, after=after, limit=limit)
 
+    async def document_count(self, space: str, collection: str) -> int:
+        return await collections.document_count(self.database, space, collection)
+
     async def latest_documents(
         self, space: str, collection: str, *, before: tuple[datetime, str] | None = None, limit: int
     ) -> list[Document]:
@@ -385,6 +394,9 @@ class PostgresStore:
 
     async def statistics(self, space: str) -> StoreStatistics:
         return await upkeep.statistics(self.database, space)
+
+    async def footprint(self, space: str) -> Footprint:
+        return await upkeep.footprint(self.database, space)
 
     async def check(self, *, deep: bool = False) -> list[str]:
         return await upkeep.check(self.database, deep=deep, bodies=self._bodies)

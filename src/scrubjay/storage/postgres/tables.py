@@ -3,11 +3,11 @@
 import json
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 from scrubjay.model.passage import Vector, passage_id
 from scrubjay.model.timestamps import to_micros

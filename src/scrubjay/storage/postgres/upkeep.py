@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import suppress
 
 from scrubjay.errors import BodyDamaged, StoreError
-from scrubjay.ports import BodyCheck, DamagedBody, StoreStatistics
+from scrubjay.ports import BodyCheck, DamagedBody, Footprint, StoreStatistics
 from scrubjay.storage.body_cache import BATCH
 from scrubjay.storage.codec import train
 from scrubjay.storage.postgres import purge, reindex
@@ -126,6 +126,16 @@ async def statistics(database: Database, space: str) -> StoreStatistics:
         facets={str(facet): int(count) for facet, count in facets},
         details=_details(database, details[0], is_protected=is_protected),
     )
+
+
+async def footprint(database: Database, space: str) -> Footprint:
+    """Return the counts of one space, and the totals of the store."""
+    (states,) = await database.read(*_queries("memories_by_state"), space=space)
+    totals, size = await database.read(*_queries("store_totals", "database_bytes"), unrestricted=True)
+    return Footprint(
+        memories={STATES[int(number)].value: int(count) for number, count in states}, body_bytes=int(totals[0][0]),
+        stored_bytes=int(totals[0][1]), store_bytes=int(size[0][0]),
+    )  # fmt: skip
 
 
 async def check(database: Database, *, deep: bool, bodies: PostgresBodies) -> list[str]:

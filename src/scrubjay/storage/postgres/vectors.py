@@ -69,9 +69,9 @@ async def drop_vectors(database: Database, space: str, model: str, hashes: Seque
     await database.write(job, space=space)
 
 
-async def without_vectors(database: Database, model: str, *, limit: int) -> list[tuple[str, str]]:
+async def without_vectors(database: Database, model: str, *, limit: int, space: str) -> list[tuple[str, str]]:
     """Return (space, id) of memories with a passage that the model has not embedded."""
-    query = SqlQuery(_SQL["memories_without_vectors"], (model, limit))
+    query = SqlQuery(_SQL["memories_without_vectors"], (space, space, model, limit))
     (rows,) = await database.read(query, unrestricted=True, seconds=_SURVEY_SECONDS)
     return [(str(space), str(memory_id)) for space, memory_id in rows]
 
@@ -165,9 +165,10 @@ class OwnerConnection:
 
 
 def _by_hash(rows: Sequence[Row]) -> dict[bytes, Vector]:
-    if not rows:
-        return {}
-    matrix = _matrix([bytes(data) for _, data in rows])
+    if len({len(data) for _, data in rows}) > 1:
+        # One of them is damaged, and the caller sees which.
+        return {bytes(digest): _matrix([bytes(data)])[0] for digest, data in rows}
+    matrix = _matrix([bytes(data) for _, data in rows]) if rows else ()
     return {bytes(digest): vector for (digest, _), vector in zip(rows, matrix, strict=True)}
 
 

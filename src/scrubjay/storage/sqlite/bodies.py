@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, nullcontext, suppress
 from functools import partial
 
@@ -41,6 +41,9 @@ BODY_COLUMNS = "number, encoding, dictionary_no, checksum, size, body"
 
 Row = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes]
 _SQL = read_statements("sqlite/bodies")
+# The most rows in the cache, and the most bytes that the body of one of them may have.
+_CACHED_ROWS = 2_048
+_CACHED_BYTES = 8 * 1024
 
 
 class SqliteBodies:
@@ -50,10 +53,18 @@ class SqliteBodies:
         self._dictionaries: dict[int, Dictionary] = {}
         self._lock = threading.Lock()
         self._cache = BodyCache()
+        # By all that is stored of them, so that a row that has changed on disk is read again.
+        self._memories: dict[Row, Memory] = {}
+        self._is_training_due = False
 
-    def pack(self, connection: apsw.Connection, memories: Iterable[Memory], *, space_no: int) -> list[Encoded]:
-        """Pack the bodies of memories with the newest untainted dictionary of their space."""
-        dictionary = self._newest_dictionary(connection, space_no)
+    def pack(self, connection: apsw.Connection, memories: Sequence[Memory], *, space_no: int) -> list[Encoded]:
+        """Pack the bodies of memories with the newest untainted dictionary of their space, which they will be added to.
+
+        The dictionary is looked up each time: another process may have purged, and so replaced, the cached one.
+        """
+        bodies, number, trained_on = connection.execute(_SQL["dictionary_age"], (space_no,)).fetchall()[0]
+        self._is_training_due = is_training_due(bodies + len(memories), trained_on)
+        dictionary = self._dictionary(connection, number)
         return [encode(to_body(memory), dictionary=dictionary) for memory in memories]
 
     def keep_written(self, version: Version, encoded: Encoded, *, memory_id: str) -> None:
@@ -82,10 +93,13 @@ class SqliteBodies:
 
     def read_memory(self, connection: apsw.Connection, row: Row) -> Memory:
         """Return the memory of a row of MEMORY_COLUMNS; the error for a damaged one names its last good version."""
+        memory = self._memories.get(row)
+        if memory is not None:
+            return memory
         number, raw_id, space, version, accessed, count, *packed = row
         memory_id = id_text(raw_id)
         try:
-            return self.unpack(
+            memory = self.unpack(
                 connection, [version, *packed], memory_no=number, memory_id=memory_id, space=space, accessed=accessed,
                 count=count,
             )  # fmt: skip
@@ -94,6 +108,8 @@ class SqliteBodies:
             raise damaged_memory(
                 error, memory_id=memory_id, space=space, version=version, last_good=last_good
             ) from error
+        self._keep_row(row, memory)
+        return memory
 
     def unpack(
         self,
@@ -119,14 +135,12 @@ class SqliteBodies:
     def clear_cache(self) -> None:
         """Empty the cache of bodies, after a purge of some of them."""
         self._cache.clear()
+        self._memories.clear()
 
-    def training_due(self, connection: apsw.Connection, space: str) -> bool:
-        """Return whether the space has outgrown its dictionary."""
-        row = connection.execute(_SQL["dictionary_age"], (space,)).fetchone()
-        if row is None:
-            return False
-        body_count, trained_on = row
-        return is_training_due(body_count, trained_on)
+    def take_training_due(self) -> bool:
+        """Return, once, whether the bodies that were packed last outgrow the dictionary of their space."""
+        is_due, self._is_training_due = self._is_training_due, False
+        return is_due
 
     def samples(self, connection: apsw.Connection, space: str) -> tuple[list[bytes], int]:
         """Return plain bodies to train a dictionary on, and the number of purges before they were read."""
@@ -206,6 +220,17 @@ class SqliteBodies:
                     raise BodyDamaged(f"dictionary {number} is missing")
                 self._dictionaries[number] = Dictionary(number, row[0])
             return self._dictionaries[number]
+
+    def _keep_row(self, row: Row, memory: Memory) -> None:
+        """Keep the memory of a row: the next reads and writes ask for the same ones."""
+        encoding, size = row[6], row[9]
+        # A caller may change the metadata, and a difference depends on other rows.
+        if size <= _CACHED_BYTES and not memory.metadata and encoding != Encoding.DELTA:
+            self._memories[row] = memory
+        while len(self._memories) > _CACHED_ROWS:
+            # Another thread may read at the same time.
+            with suppress(RuntimeError, StopIteration):
+                self._memories.pop(next(iter(self._memories)), None)
 
     def _last_good_version(self, connection: apsw.Connection, memory_no: int, version: int) -> int | None:
         rows = connection.execute(

@@ -43,8 +43,8 @@ from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.documents import write_documents
 from scrubjay.storage.sqlite.log import append_changes, assign_runs, last_seq
 from scrubjay.storage.sqlite.postings import index_passages, write_counts
-from scrubjay.storage.sqlite.rows import marks, space_number
-from scrubjay.storage.sqlite.vectors import insert_vectors, read_model, restore_vectors, retire_vectors
+from scrubjay.storage.sqlite.rows import marks, note_touches, read_model, space_number
+from scrubjay.storage.sqlite.vectors import insert_vectors, restore_vectors, retire_vectors
 from scrubjay.text.passages import SHAPE
 from scrubjay.text.slug import bare_slug
 
@@ -110,10 +110,19 @@ def store_vectors(
     write_plan(connection, plan, space_no=space_no, bodies=bodies)
 
 
-def touch(connection: apsw.Connection, space: str, ids: Sequence[str], at: int) -> None:
-    """Count one access to each memory."""
+def touch(connection: apsw.Connection, space: str, ids: Sequence[str], at: int) -> tuple[int, list[int]]:
+    """Count one access to each memory; return how often that was done, and the numbers of the memories."""
     space_no = make_space(connection, space)
-    connection.executemany(_SQL["count_access"], [(at, id_bytes(memory_id), space_no) for memory_id in ids])
+    listed = json.dumps([id_bytes(memory_id).hex() for memory_id in dict.fromkeys(ids)])
+    numbers = [int(number) for (number,) in connection.execute(_SQL["count_access"], (at, space_no, listed)).fetchall()]
+    return note_touches(connection), numbers
+
+
+def label(connection: apsw.Connection, key: tuple[str, str, int], before: str, message: str) -> bool:
+    """Replace the message of a version, unless it has changed."""
+    space, memory_id, number = key
+    connection.execute(_SQL["label_version"], (message, id_bytes(memory_id), space, number, before))
+    return bool(connection.changes())
 
 
 def find_answer(connection: apsw.Connection, space: str, key: str, digest: bytes) -> str | None:

@@ -15,6 +15,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import apsw
 
 from scrubjay.errors import DiskFull, ScrubjayError, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, WrongKey
+from scrubjay.storage.sqlite.rows import StoreConnection
 from scrubjay.storage.sqlite.schema import applied
 
 P = ParamSpec("P")
@@ -40,7 +41,7 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
         if not has_log:
             _refuse_truncated(path)
         make_private(path)
-        connection = apsw.Connection(str(path), statementcachesize=_CACHED_STATEMENTS)
+        connection = StoreConnection(str(path), statementcachesize=_CACHED_STATEMENTS)
         connection.set_busy_handler(_busy_handler())
         # A file that is refused must stay as it is: if it has a log, closing would write the log into it.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(has_log))
@@ -150,6 +151,15 @@ class Readers:
             if self._loop_connection is None:
                 self._loop_connection = self._connect()
             return _run_reading(self._loop_connection, job, *arguments, **options)
+
+    def run_one(self, job: Callable[Concatenate[apsw.Connection, P], T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Run a job of one statement on the event loop: it sees one state without a transaction around it."""
+        if self._closed:
+            raise StoreError("the store is closed", hint="Open it again")
+        with mapped_errors(self._path):
+            if self._loop_connection is None:
+                self._loop_connection = self._connect()
+            return job(self._loop_connection, *arguments, **options)
 
     def close(self) -> None:
         """Wait for running jobs and close the connections."""

@@ -1,5 +1,6 @@
 """Documents by collection and key. The functions that write run on the writer's connection."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -18,6 +19,12 @@ _END_OF_TIME = 1 << 62
 # The columns that name a memory, with their indexes: without the name of an index, SQLite would scan the space.
 _MEMORY_COLUMNS = (("memory_id", "documents_memory"), ("other_memory_id", "documents_other_memory"))
 
+_ABOUT = " UNION ALL ".join(
+    f"""SELECT {_COLUMNS} FROM documents d INDEXED BY {index} JOIN spaces s ON s.no = d.space_no
+        WHERE d.space_no = ?1 AND d.{column} IN (SELECT unhex(value) FROM json_each(?2)) AND d.collection = ?3"""
+    for column, index in _MEMORY_COLUMNS
+)
+
 
 def document(connection: apsw.Connection, space: str, collection: str, key: str) -> Document | None:
     """Return one document."""
@@ -35,6 +42,15 @@ def documents(connection: apsw.Connection, space: str, collection: str, *, after
         (space, collection, after, limit),
     )
     return [document_of(row) for row in rows]
+
+
+def document_count(connection: apsw.Connection, space: str, collection: str) -> int:
+    """Return the number of documents of a collection."""
+    rows = connection.execute(
+        "SELECT count(*) FROM documents WHERE space_no = ? AND collection = ?",
+        (space_number(connection, space), collection),
+    ).fetchall()
+    return int(rows[0][0])
 
 
 def latest_documents(
@@ -56,15 +72,9 @@ def documents_about(
 ) -> list[Document]:
     """Return the documents of a collection that are about any of some memories, the latest first."""
     space_no = space_number(connection, space)
-    documents: dict[str, Document] = {}
-    for raw_id in map(id_bytes, dict.fromkeys(ids)):
-        for column, index in _MEMORY_COLUMNS:
-            rows = connection.execute(
-                f"""SELECT {_COLUMNS} FROM documents d INDEXED BY {index} JOIN spaces s ON s.no = d.space_no
-                    WHERE d.space_no = ? AND d.{column} = ? AND d.collection = ?""",
-                (space_no, raw_id, collection),
-            )
-            documents |= {document.key: document for document in map(document_of, rows)}
+    listed = json.dumps([id_bytes(memory_id).hex() for memory_id in dict.fromkeys(ids)])
+    rows = connection.execute(_ABOUT, (space_no, listed, collection)).fetchall()
+    documents = {document.key: document for document in map(document_of, rows)}
     return sorted(documents.values(), key=lambda document: (document.at, document.key), reverse=True)[:limit]
 
 

@@ -5,6 +5,7 @@ and state, and no statistic of SQLite carries information from one space to anot
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 
 import apsw
@@ -74,7 +75,7 @@ def _candidates(
     lookups += [(term.weight, f"{any_of([word_of(lexicon_no, term.term)])} AND {has_rare}") for term in common]
     passing = passing_match(lexicon_no, filter)
     matches = [match_postings(connection, words + passing, filter) for _, words in lookups]
-    numbers, sums = _sum_weights(matches, [weight for weight, _ in lookups])
+    numbers, sums = sum_weights(matches, [weight for weight, _ in lookups])
     if len(sums) > limit:
         # Sort only those that can be among the best: all that are not below the last of them.
         is_candidate = sums >= np.partition(sums, -limit)[-limit]
@@ -83,7 +84,7 @@ def _candidates(
     return list(zip(numbers[best].tolist(), sums[best].tolist(), strict=True))
 
 
-def _sum_weights(matches: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> tuple[NDArray[np.int64], Floats]:
+def sum_weights(matches: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> tuple[NDArray[np.int64], Floats]:
     """Return each number once, and the summed weights of the lists it is in; the lists are sorted, so this is cheap."""
     numbers = np.concatenate(matches)
     order = numbers.argsort(kind="stable")
@@ -151,9 +152,16 @@ def term_statistics(connection: apsw.Connection, space: str, terms: Sequence[str
     if space_no is None:
         return TermStatistics(passages=0, total_length=0, frequencies={})
     lexicon_no = lexicon_number(space_no, state)
-    passage_count, term_count = _totals(connection, lexicon_no)
-    frequencies = _frequencies(connection, lexicon_no, terms)
-    return TermStatistics(passages=passage_count, total_length=term_count, frequencies=frequencies)
+    # One statement, which sees one state without a transaction.
+    (_, passages, length), *rows = connection.execute(
+        """SELECT '', coalesce(max(passage_count), 0), coalesce(max(term_count), 0) FROM lexicons WHERE no = ?1
+           UNION ALL
+           SELECT term, passage_count, 0 FROM terms
+           WHERE lexicon_no = ?1 AND term IN (SELECT value FROM json_each(?2))""",
+        (lexicon_no, json.dumps(terms)),
+    ).fetchall()
+    frequencies = {str(term): int(count) for term, count, _ in rows}
+    return TermStatistics(passages=int(passages), total_length=int(length), frequencies=frequencies)
 
 
 def passage_count(connection: apsw.Connection, space: str, *, state: State) -> int:
@@ -173,10 +181,12 @@ def known_facets(connection: apsw.Connection, space: str, facets: Sequence[Facet
     space_no = space_number(connection, space)
     if space_no is None or not facets:
         return {}
+    # One statement for any number of them, so that SQLite need not prepare it again.
     rows = connection.execute(
-        f"SELECT facet, memory_count FROM facets WHERE lexicon_no = ? AND facet IN ({marks(facets)})",
-        (lexicon_number(space_no, state), *facets),
-    )
+        """SELECT f.facet, f.memory_count FROM json_each(?2) listed
+           CROSS JOIN facets f ON f.lexicon_no = ?1 AND f.facet = listed.value""",
+        (lexicon_number(space_no, state), json.dumps(list(facets))),
+    ).fetchall()
     return {str(facet): int(count) for facet, count in rows}
 
 

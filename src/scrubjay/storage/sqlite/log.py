@@ -11,7 +11,7 @@ from scrubjay.ports import Run
 from scrubjay.storage.plan import Author, ChangeEntry, Runs, StoredRun, plan_runs, run_names
 from scrubjay.storage.rows import change_of, id_text, relation_to_text
 from scrubjay.storage.sql_files import read_statements
-from scrubjay.storage.sqlite.rows import run_key, run_name, space_number
+from scrubjay.storage.sqlite.rows import agent_number, run_key, run_name, space_number
 
 _SQL = read_statements("sqlite/log")
 _COLUMNS = """c.seq, c.space_seq, s.name, coalesce(m.id, p.id), c.memory_no, c.action, c.version, c.base_version,
@@ -58,25 +58,23 @@ def append_changes(
     """Append entries and count bodies; return the `seq` of the last entry, its place in the order of all changes."""
     if not changes:
         return 0
-    # Not returned by the update, for which SQLite would write the postings to disk each time.
-    ((place_before,),) = connection.execute("SELECT change_count FROM spaces WHERE no = ?", (space_no,)).fetchall()
-    connection.execute(
-        "UPDATE spaces SET change_count = change_count + ?, body_count = body_count + ? WHERE no = ?",
-        (len(changes), bodies, space_no),
-    )
     connection.executemany(
         _SQL["insert_change"],
         [
             (
-                space_no, place, run_no, numbers[change.memory_id], change.action.value, change.version, change.base,
-                change.passages_before, to_micros(at),
+                space_no, space_no, place, run_no, numbers[change.memory_id], change.action.value, change.version,
+                change.base, change.passages_before, to_micros(at),
                 None if change.relation is None else relation_to_text(change.relation),
                 numbers[change.target_id] if change.target_id else None,
             )
-            for place, change in enumerate(changes, start=place_before + 1)
+            for place, change in enumerate(changes, start=1)
         ],
     )  # fmt: skip
     seq = connection.last_insert_rowid()
+    connection.execute(
+        "UPDATE spaces SET change_count = change_count + ?, body_count = body_count + ? WHERE no = ?",
+        (len(changes), bodies, space_no),
+    )
     # A run that is continued becomes the newest again.
     connection.execute("UPDATE runs SET last_seq = ? WHERE no = ?", (seq, run_no))
     return seq
@@ -133,9 +131,9 @@ def run_of(connection: apsw.Connection, space: str, run: str) -> Run | None:
 
 def _make_agent(connection: apsw.Connection, agent: str) -> int:
     """Return the number of an agent; the first run of an agent creates it."""
-    row = connection.execute("SELECT no FROM agents WHERE name = ?", (agent,)).fetchone()
-    if row is not None:
-        return int(row[0])
+    number = agent_number(connection, agent)
+    if number is not None:
+        return number
     connection.execute("INSERT INTO agents(name) VALUES(?)", (agent,))
     return connection.last_insert_rowid()
 

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
+from itertools import groupby
+from typing import NamedTuple, cast
 
 import apsw
 
@@ -12,7 +13,7 @@ from scrubjay.storage.rows import id_bytes, id_text
 from scrubjay.storage.sqlite.rows import space_number
 
 _COLUMNS = """p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms, p.date, p.speaker, p.question,
-    m.tier, m.relevance, m.last_confirmed, m.access_count"""
+    m.tier, m.relevance, m.last_confirmed, m.access_count, coalesce(p.session_key, p.id)"""
 # Passages by id: one statement for any number of them, so that SQLite need not prepare it again.
 _PASSAGES = "json_each(?) listed CROSS JOIN passages p ON p.id = listed.value"
 _TABLES = f"{_PASSAGES} CROSS JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
@@ -35,10 +36,33 @@ _NO_SIDES = "NULL, NULL"
 _FIRST_OF_MEMORY = f"AND n.id % {PASSAGES_PER_MEMORY} = 0"
 
 _Row = tuple[
-    int, bytes, int | None, int, int, bytes, str, int, str, int, int, float, int | None, int, str | None, str | None
+    int,
+    bytes,
+    int | None,
+    int,
+    int,
+    bytes,
+    str,
+    int,
+    str,
+    int,
+    int,
+    float,
+    int | None,
+    int,
+    int,
+    str | None,
+    str | None,
 ]
 # The class does the same, but with a call in Python for each of some hundred.
 _make = cast("Callable[[type[StoredPassage], tuple[object, ...]], StoredPassage]", tuple.__new__)
+
+
+class RankedRow(NamedTuple):
+    """A passage, and the key of its session."""
+
+    passage: StoredPassage
+    session: int
 
 
 def stored_passages(
@@ -48,17 +72,70 @@ def stored_passages(
     space_no = space_number(connection, space)
     if space_no is None or not ids:
         return []
-    sides = _sides(around) if around > 0 else _NO_SIDES
-    passages = _passages(connection, space_no, ids, sides=sides)
+    passages = [row.passage for row in ranked_rows(connection, space_no, ids, around=around)]
     read = {passage.id for passage in passages}
     neighbours = [side for passage in passages for side in (passage.before, passage.after)]
     adjacent = {number for side in neighbours for number in side[:1]} - read
     farther = {number for side in neighbours for number in side[1:]} - read - adjacent
     if adjacent:
-        passages += _passages(connection, space_no, adjacent, sides=_NO_SIDES)
+        passages += [row.passage for row in ranked_rows(connection, space_no, adjacent, around=0)]
     if farther:
         passages += _terms_and_speakers(connection, space_no, farther)
     return passages
+
+
+def ranked_rows(connection: apsw.Connection, space_no: int, ids: Iterable[int], *, around: int) -> list[RankedRow]:
+    """Return passages of a space by id, each with the neighbours that it names."""
+    sides = _sides(around) if around > 0 else _NO_SIDES
+    rows: list[_Row] = connection.execute(
+        f"SELECT {_COLUMNS}, {sides} FROM {_TABLES} WHERE p.space_no = ?", (json_list(ids), space_no)
+    ).fetchall()
+    return _ranked(rows)
+
+
+def session_rows(
+    connection: apsw.Connection, space_no: int, ids: Iterable[int], *, around: int, at_most: int
+) -> list[RankedRow]:
+    """Return all passages of the sessions of some passages, each with its neighbours; not of sessions with too many."""
+    rows: list[_Row] = connection.execute(
+        f"""SELECT {_COLUMNS}, {_NO_SIDES}
+            FROM (SELECT session_key FROM passages
+                  WHERE session_key IN (SELECT p.session_key FROM {_PASSAGES} WHERE p.space_no = ?)
+                  GROUP BY session_key HAVING count(*) <= ?) small
+            CROSS JOIN passages p ON p.session_key = small.session_key
+            CROSS JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
+            WHERE p.space_no = ? ORDER BY p.session_key, p.date, p.id""",
+        (json_list(ids), space_no, at_most, space_no),
+    ).fetchall()
+    ranked: list[RankedRow] = []
+    for _, of_session in groupby(_ranked(rows), key=lambda row: row.session):
+        in_order = list(of_session)
+        numbers = tuple(row.passage.id for row in in_order)
+        ranked += [
+            RankedRow(
+                passage._replace(
+                    before=numbers[max(0, position - around) : position][::-1],
+                    after=numbers[position + 1 : position + 1 + around],
+                ),
+                session,
+            )
+            for position, (passage, session) in enumerate(in_order)
+        ]
+    return ranked
+
+
+def _ranked(rows: Iterable[_Row]) -> list[RankedRow]:
+    return [
+        RankedRow(
+            _make(StoredPassage, (
+                number, id_text(raw_id), observation, start, end, digest, terms, date, speaker, question, tier,
+                relevance, confirmed, accesses, _numbers(before) if before else (), _numbers(after) if after else (),
+            )),
+            session,
+        )
+        for number, raw_id, observation, start, end, digest, terms, date, speaker, question, tier, relevance, confirmed,
+            accesses, session, before, after in rows
+    ]  # fmt: skip
 
 
 def passage_numbers(connection: apsw.Connection, space: str, memory_ids: Sequence[str]) -> list[int]:
@@ -84,7 +161,7 @@ def session_neighbours(
         (space_no, _digits(memory_ids)),
     ).fetchall()
     around = {id_text(raw_id): (_numbers(before), _numbers(after)) for raw_id, before, after in rows}
-    numbers = _json_list({number for sides in around.values() for side in sides for number in side})
+    numbers = json_list({number for sides in around.values() for side in sides for number in side})
     neighbours = connection.execute(
         f"SELECT p.id, p.memory_id FROM {_PASSAGES} WHERE p.space_no = ?", (numbers, space_no)
     )
@@ -97,25 +174,11 @@ def session_neighbours(
     }
 
 
-def _passages(connection: apsw.Connection, space_no: int, ids: Iterable[int], *, sides: str) -> list[StoredPassage]:
-    rows: list[_Row] = connection.execute(
-        f"SELECT {_COLUMNS}, {sides} FROM {_TABLES} WHERE p.space_no = ?", (_json_list(ids), space_no)
-    ).fetchall()
-    return [
-        _make(StoredPassage, (
-            number, id_text(raw_id), observation, start, end, digest, terms, date, speaker, question, tier, relevance,
-            confirmed, accesses, _numbers(before) if before else (), _numbers(after) if after else (),
-        ))
-        for number, raw_id, observation, start, end, digest, terms, date, speaker, question, tier, relevance, confirmed,
-            accesses, before, after in rows
-    ]  # fmt: skip
-
-
 def _terms_and_speakers(connection: apsw.Connection, space_no: int, ids: Iterable[int]) -> list[StoredPassage]:
     """Return passages with only the fields that ranking uses of a neighbour that is not adjacent."""
     rows = connection.execute(
         f"SELECT p.id, p.terms, p.speaker, p.question FROM {_PASSAGES} WHERE p.space_no = ?",
-        (_json_list(ids), space_no),
+        (json_list(ids), space_no),
     ).fetchall()
     return [
         _make(StoredPassage, (number, "", None, 0, 0, b"", terms, 0, speaker, question, 0, 1.0, None, 0, (), ()))
@@ -129,7 +192,7 @@ def _sides(most: int, *, among: str = "") -> str:
     return f"{before}, {_SIDE.format(way='>', order='ASC', among=among, most=max(most, 0))}"
 
 
-def _json_list(numbers: Iterable[int]) -> str:
+def json_list(numbers: Iterable[int]) -> str:
     """Return distinct numbers as JSON, in order, so that the rows of a page are read one after the other."""
     return repr(sorted(set(numbers)))
 

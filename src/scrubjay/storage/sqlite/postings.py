@@ -19,6 +19,7 @@ _Row = tuple[int, int, bytes, bytes, int, int | None, int, int, str, int | None,
 _HASH, _TERMS = 3, 8
 # A lexicon, a term or facet, and a count.
 _Count = tuple[int, str, int]
+_Name = tuple[int, str]
 
 
 def index_passages(
@@ -141,45 +142,52 @@ def _delete(connection: apsw.Connection, table: str, column: str, numbers: Itera
 
 
 def _add_terms(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
-    # Read before and not returned by the statement, for which SQLite would write the postings to disk each time.
-    stored = _stored_counts(connection, counts)
-    connection.executemany(
-        """INSERT INTO terms VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET passage_count = passage_count + excluded.passage_count""",
-        counts,
-    )
-    new = [(lexicon_no, term) for lexicon_no, term, _ in counts if (lexicon_no, term) not in stored]
-    unused = [
-        (lexicon_no, term) for lexicon_no, term, count in counts if stored.get((lexicon_no, term), 0) + count <= 0
-    ]
-    if unused:
-        connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", unused)
+    new, unused = _add(connection, "terms", "term", "passage_count", counts)
     for number in {lexicon_no for lexicon_no, _ in (*new, *unused)}:
         add_trigrams(connection, number, [term for lexicon_no, term in new if lexicon_no == number])
         delete_trigrams(connection, number, [term for lexicon_no, term in unused if lexicon_no == number])
 
 
-def _stored_counts(connection: apsw.Connection, counts: Sequence[_Count]) -> dict[tuple[int, str], int]:
-    """Return in how many passages the terms of some counts are, without those that are in none."""
-    stored: dict[tuple[int, str], int] = {}
-    for number in {lexicon_no for lexicon_no, _, _ in counts}:
-        terms = json.dumps([term for lexicon_no, term, _ in counts if lexicon_no == number])
-        rows = connection.execute(
-            "SELECT term, passage_count FROM terms WHERE lexicon_no = ? AND term IN (SELECT value FROM json_each(?))",
-            (number, terms),
-        )
-        stored |= {(number, str(term)): int(count) for term, count in rows}
-    return stored
-
-
 def _add_facets(connection: apsw.Connection, counts: Sequence[_Count]) -> None:
-    connection.executemany(
-        """INSERT INTO facets VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET memory_count = memory_count + excluded.memory_count""",
-        counts,
-    )
-    if fewer := [(lexicon_no, facet) for lexicon_no, facet, count in counts if count < 0]:
-        connection.executemany("DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memory_count <= 0", fewer)
+    _add(connection, "facets", "facet", "memory_count", counts)
+
+
+def _add(
+    connection: apsw.Connection, table: str, column: str, total: str, counts: Sequence[_Count]
+) -> tuple[list[_Name], list[_Name]]:
+    """Add to the counts of names; return the names that are new, and those that are gone.
+
+    Most names are there, and one statement changes all that change alike. It returns nothing, inserts nothing and need
+    not be undone by itself (OR FAIL): else SQLite would write the postings to disk each time.
+    """
+    by_change: dict[tuple[int, int], list[str]] = {}
+    for lexicon_no, name, count in counts:
+        by_change.setdefault((lexicon_no, count), []).append(name)
+    listed = f"lexicon_no = ? AND {column} IN (SELECT value FROM json_each(?))"
+    new: list[_Name] = []
+    gone: list[_Name] = []
+    for (lexicon_no, count), names in by_change.items():
+        those = json.dumps(names)
+        connection.execute(
+            f"UPDATE OR FAIL {table} SET {total} = {total} + ? WHERE {listed}", (count, lexicon_no, those)
+        )
+        if count > 0 and connection.changes() < len(names):
+            rows = connection.execute(f"SELECT {column} FROM {table} WHERE {listed}", (lexicon_no, those)).fetchall()
+            stored = {str(name) for (name,) in rows}
+            added = [name for name in names if name not in stored]
+            connection.executemany(
+                f"INSERT INTO {table} VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET {total} = {total} + excluded.{total}",
+                [(lexicon_no, name, count) for name in added],
+            )
+            new += [(lexicon_no, name) for name in added]
+        if count < 0:
+            rows = connection.execute(
+                f"SELECT {column} FROM {table} WHERE {listed} AND {total} <= 0", (lexicon_no, those)
+            ).fetchall()
+            gone += [(lexicon_no, str(name)) for (name,) in rows]
+    if gone:
+        connection.executemany(f"DELETE FROM {table} WHERE lexicon_no = ? AND {column} = ?", gone)
+    return new, gone
 
 
 def _nonzero(counts: Mapping[State, Mapping[str, int]], space_no: int) -> list[_Count]:

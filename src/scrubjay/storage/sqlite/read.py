@@ -153,14 +153,13 @@ def relations(connection: apsw.Connection, space: str, ids: Sequence[str]) -> li
 
 def sizes(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return the plain and the stored size of the bodies of memories, in bytes."""
-    space_no = space_number(connection, space)
     by_id: dict[str, tuple[int, int]] = {}
     for raw_ids in slices(ids):
         rows = connection.execute(
             f"""SELECT m.id, v.size, length(v.body) FROM memories m
                 JOIN versions v ON v.memory_no = m.no AND v.number = m.version
-                WHERE m.space_no = ? AND m.id IN ({marks(raw_ids)})""",
-            (space_no, *raw_ids),
+                WHERE m.space_no = (SELECT no FROM spaces WHERE name = ?) AND m.id IN ({marks(raw_ids)})""",
+            (space, *raw_ids),
         )
         by_id |= {id_text(memory_id): (int(size), int(stored)) for memory_id, size, stored in rows}
     return by_id
@@ -207,8 +206,9 @@ def list_ids(connection: apsw.Connection, space: str, filter: Filter, *, limit: 
 def pinned(connection: apsw.Connection, space: str) -> list[str]:
     """Return the ids of the live pinned memories, oldest first."""
     rows = connection.execute(
-        "SELECT id FROM memories WHERE space_no = ? AND pinned = 1 AND state = 0 ORDER BY created_at, id",
-        (space_number(connection, space),),
+        """SELECT id FROM memories WHERE space_no = (SELECT no FROM spaces WHERE name = ?) AND pinned = 1 AND state = 0
+           ORDER BY created_at, id""",
+        (space,),
     )
     return [id_text(row[0]) for row in rows]
 

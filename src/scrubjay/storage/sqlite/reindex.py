@@ -1,18 +1,19 @@
 """Index memories again whose passages were made in an older format."""
 
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import apsw
 
 from scrubjay.errors import BodyDamaged
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.passage import passage_id
 from scrubjay.storage.plan import CommitPlan, Dependencies
 from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Row, SqliteBodies
 from scrubjay.storage.sqlite.commit import read_state, write_plan
+from scrubjay.storage.sqlite.rows import note_reindexed
 from scrubjay.text.passages import SHAPE, passages_of
 
 _OUTDATED = f"passage_format < {SHAPE}"
@@ -49,6 +50,8 @@ def reindex_page(
         with suppress(BodyDamaged):
             _reindex(connection, row[:-1], space_no=row[-1], bodies=bodies)
             done += 1
+    if done:
+        note_reindexed(connection)
     return done, None if is_last else int(rows[-1][0])
 
 

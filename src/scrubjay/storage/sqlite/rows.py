@@ -1,5 +1,6 @@
 """Numbers, keys and counters that several modules of this store use."""
 
+import asyncio
 from collections.abc import Sized
 
 import apsw
@@ -11,8 +12,33 @@ from scrubjay.storage.rows import STATE_NUMBERS, id_bytes, id_text
 LAST_CHARACTER = "\U0010ffff"
 # More than there are states, so that later ones need no new numbers.
 _LEXICONS_PER_SPACE = 16
-# The counters of `meta`: all purges, and those that were cleaned up after.
-_PURGES, _CLEANED = "purges", "cleaned"
+# The counters of `meta`: all purges, those that were cleaned up after, how often passages were indexed again, and how
+# often accesses were counted.
+_PURGES, _CLEANED, _REINDEXED, _TOUCHES = "purges", "cleaned", "reindexed", "touches"
+
+_LOG_STATE = """SELECT (SELECT coalesce(max(seq), 0) FROM changes),
+    (SELECT group_concat(key || value) FROM (SELECT key, value FROM meta WHERE key IN (?, ?) ORDER BY key))"""
+
+
+class StoreConnection(apsw.Connection):
+    """A connection that remembers the numbers of names, such as those of spaces: a number that is stored never changes.
+
+    A transaction that is rolled back may take a new name with it, and its number goes to another one: then all are
+    forgotten. SQLite does not report a rollback to a savepoint; `roll_back_job` does that.
+    """
+
+    def __init__(self, filename: str, *, statementcachesize: int = 100) -> None:
+        super().__init__(filename, statementcachesize=statementcachesize)
+        # By table and name, each with the dimension of a model.
+        self.numbers: dict[tuple[str, str], tuple[int, int]] = {}
+        self.set_rollback_hook(self.numbers.clear)
+
+
+def roll_back_job(connection: apsw.Connection) -> None:
+    """Roll back to the savepoint of a job."""
+    connection.execute("ROLLBACK TO job")
+    if isinstance(connection, StoreConnection):
+        connection.numbers.clear()
 
 
 def marks(values: Sized) -> str:
@@ -22,8 +48,28 @@ def marks(values: Sized) -> str:
 
 def space_number(connection: apsw.Connection, space: str) -> int | None:
     """Return the number of a space, if anything was ever stored in it."""
-    row = connection.execute("SELECT no FROM spaces WHERE name = ?", (space,)).fetchone()
-    return None if row is None else int(row[0])
+    return _numbers(connection, "spaces", space)[0] or None
+
+
+def agent_number(connection: apsw.Connection, agent: str) -> int | None:
+    """Return the number of an agent, if it ever wrote anything."""
+    return _numbers(connection, "agents", agent)[0] or None
+
+
+def read_model(connection: apsw.Connection, model: str) -> tuple[int, int]:
+    """Return the number and the dimension of a model; zeros for one without vectors in this store."""
+    return _numbers(connection, "models", model, dimension="dimension")
+
+
+def _numbers(connection: apsw.Connection, table: str, name: str, *, dimension: str = "0") -> tuple[int, int]:
+    remembered = connection.numbers if isinstance(connection, StoreConnection) else {}
+    if (numbers := remembered.get((table, name))) is not None:
+        return numbers
+    row = connection.execute(f"SELECT no, {dimension} FROM {table} WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        return 0, 0
+    remembered[table, name] = numbers = int(row[0]), int(row[1])
+    return numbers
 
 
 def run_key(run: str) -> str | bytes:
@@ -65,6 +111,55 @@ def is_unclean(connection: apsw.Connection) -> bool:
 def note_cleaned(connection: apsw.Connection, *, purges: int) -> None:
     """Record that nothing is left of the first `purges` purges."""
     _set_counter(connection, _CLEANED, purges)
+
+
+def note_reindexed(connection: apsw.Connection) -> None:
+    """Count a transaction that has indexed passages again: the change log need not say so."""
+    _set_counter(connection, _REINDEXED, _counter(connection, _REINDEXED) + 1)
+
+
+def note_touches(connection: apsw.Connection) -> int:
+    """Count that accesses were counted; return how often that was."""
+    touches = _counter(connection, _TOUCHES) + 1
+    _set_counter(connection, _TOUCHES, touches)
+    return touches
+
+
+def read_touches(connection: apsw.Connection) -> int:
+    """Return how often accesses were counted."""
+    return _counter(connection, _TOUCHES)
+
+
+class Freshness:
+    """Tells whether another connection has committed, of this process or another one; SQLite is asked once in a turn.
+
+    A turn is one iteration of the event loop. A caller that learns of a commit, and then asks, does so in a later one.
+    """
+
+    def __init__(self) -> None:
+        self._version: int | None = None
+
+    def version(self, connection: apsw.Connection) -> int:
+        """Return a number that changes with every commit."""
+        if self._version is not None:
+            return self._version
+        self._version = data_version(connection)
+        asyncio.get_running_loop().call_soon(self._forget)
+        return self._version
+
+    def _forget(self) -> None:
+        self._version = None
+
+
+def data_version(connection: apsw.Connection) -> int:
+    """Return a number that changes with every commit of another connection."""
+    return int(connection.execute("PRAGMA data_version").fetchall()[0][0])
+
+
+def log_state(connection: apsw.Connection) -> tuple[int, str]:
+    """Return the newest change, and how often texts were purged or indexed again, which the log need not say."""
+    ((seq, upkeep),) = connection.execute(_LOG_STATE, (_PURGES, _REINDEXED)).fetchall()
+    return int(seq), str(upkeep)
 
 
 def _counter(connection: apsw.Connection, key: str) -> int:

@@ -12,11 +12,11 @@ from typing import Self, TypeVar
 
 import apsw
 
-from scrubjay.errors import StoreError
+from scrubjay.errors import BodyDamaged, StoreError
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
+from scrubjay.model.passage import AROUND, Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_micros
@@ -27,6 +27,7 @@ from scrubjay.ports import (
     Commit,
     Committed,
     Embedded,
+    Footprint,
     Handle,
     LexicalMatch,
     Neighbours,
@@ -36,7 +37,6 @@ from scrubjay.ports import (
     TermStatistics,
 )
 from scrubjay.ports.commit import StoredAnswer
-from scrubjay.storage.lru import LruCache
 from scrubjay.storage.sqlite import (
     backup,
     history,
@@ -58,11 +58,15 @@ from scrubjay.storage.sqlite.commit import (
     apply_commit,
     creates_only,
     find_answer,
+    label,
     make_space,
     store_vectors,
     touch,
 )
 from scrubjay.storage.sqlite.connection import Readers, connect, mapped_errors
+from scrubjay.storage.sqlite.lexicon_cache import LexiconCache, MissingWords, read_postings, read_similar
+from scrubjay.storage.sqlite.passage_table import PassageTable
+from scrubjay.storage.sqlite.rows import Freshness
 from scrubjay.storage.sqlite.schema import migrate
 from scrubjay.storage.sqlite.writer import OpenTransaction, Writer
 from scrubjay.text.passages import passages_of
@@ -88,11 +92,14 @@ _UNSHARED_COMMIT = 100_000
 # Passages for ranking are read row by row in any case, and each row would wait for the interpreter: with a few recalls
 # at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
 _FEW_RANKED = 1_500
-_CACHED_VECTORS = 4_096
+# Some 25 MB; a full cache is emptied.
+_CACHED_VECTORS = 16_384
 
 
 class SqliteStore:
     """The RecordStore port on one file. Every method runs a job on the writer or on a reader."""
+
+    is_local = True
 
     def __init__(
         self, path: Path, connection: apsw.Connection, *, key: str, readers: int, page: reindex.PageSize
@@ -102,7 +109,11 @@ class SqliteStore:
         self._connection = connection
         self._bodies = SqliteBodies()
         # A text's vector never changes.
-        self._vectors: LruCache[tuple[str, str, bytes], Vector] = LruCache(_CACHED_VECTORS)
+        self._vectors: dict[tuple[str, str], dict[bytes, Vector]] = {}
+        # Used on the event loop alone; a transaction sees what no other connection does, and has none.
+        freshness = Freshness()
+        self._table: PassageTable | None = PassageTable(freshness)
+        self._lexicon: LexiconCache | None = LexiconCache(freshness)
         writer, threads = Writer(connection, path=path), Readers(path, key=key, count=readers)
         self._writer: Writer | OpenTransaction = writer
         self._readers: Readers | OpenTransaction = threads
@@ -140,11 +151,13 @@ class SqliteStore:
     async def commit(self, commit: Commit) -> Committed:
         def job(connection: apsw.Connection) -> tuple[Committed, bool]:
             committed = apply_commit(connection, commit, bodies=self._bodies)
-            return committed, self._bodies.training_due(connection, commit.space)
+            return committed, self._bodies.take_training_due()
 
         characters = sum([write.memory.characters for write in commit.writes])
         is_long = characters > (_LONG_COMMIT if isinstance(self._writer, OpenTransaction) else _UNSHARED_COMMIT)
         committed, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
+        if self._lexicon is not None:
+            self._lexicon.rest()
         self.upkeep.train_soon(commit.space, due=due)
         return committed
 
@@ -155,10 +168,11 @@ class SqliteStore:
         async with self._writer.transaction() as transaction:
             store = copy(self)
             store._writer = store._readers = transaction  # noqa: SLF001 - its own copy
+            store._table = store._lexicon = None  # noqa: SLF001 - its own copy
             yield store
 
     async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
-        return self._read_now(find_answer, space, key, digest)
+        return self._read_one(find_answer, space, key, digest)
 
     async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
         def prepare() -> list[tuple[MemoryHistory, tuple[Passage, ...]]]:
@@ -168,7 +182,7 @@ class SqliteStore:
 
         def job(connection: apsw.Connection) -> tuple[tuple[str, ...], bool]:
             adopted = adopt(connection, space, prepared, origin=origin, bodies=self._bodies)
-            return adopted, self._bodies.training_due(connection, space)
+            return adopted, self._bodies.take_training_due()
 
         adopted, due = await self._writer.run(job)
         self.upkeep.train_soon(space, due=due)
@@ -180,16 +194,32 @@ class SqliteStore:
         if count:
             self._bodies.clear_cache()
             self._vectors.clear()
+            if self._table is not None and self._lexicon is not None:
+                self._table.clear()
+                self._lexicon.clear()
             await self.upkeep.clean()
         return count
 
+    async def label(self, space: str, memory_id: str, number: int, *, before: str, message: str) -> bool:
+        return await self._writer.run(partial(label, key=(space, memory_id, number), before=before, message=message))
+
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
-        await self._writer.run(partial(touch, space=space, ids=ids, at=to_micros(at)))
+        touches, numbers = await self._writer.run(partial(touch, space=space, ids=ids, at=to_micros(at)))
+        if self._table is not None:
+            self._table.count_accesses(numbers, touches=touches)
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
         memories = None
         if len(ids) <= _FEW_MEMORIES:
-            memories = self._read_now(read.get_small, space, ids, bodies=self._bodies, max_bytes=_SMALL_BODIES)
+            small = partial(read.get_small, bodies=self._bodies, max_bytes=_SMALL_BODIES)
+            try:
+                memories = self._read_one(small, space, ids)
+            except BodyDamaged as error:
+                # A purge may have replaced a dictionary after its rows were read: a transaction sees both as they were.
+                try:
+                    memories = self._read_now(small, space, ids)
+                except BodyDamaged:
+                    raise error from None
         if memories is not None:
             return memories
         return await self._readers.run_long(partial(read.get, space=space, ids=ids, bodies=self._bodies))
@@ -201,10 +231,10 @@ class SqliteStore:
         return await self._read(read.nearest, space, ref, limit=limit)
 
     async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
-        return self._read_now(read.labels, space, field, prefix=prefix, limit=limit)
+        return self._read_one(read.labels, space, field, prefix=prefix, limit=limit)
 
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
-        return self._read_now(read.same_content, space, content)
+        return self._read_one(read.same_content, space, content)
 
     async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
         return await self._read(history.versions, space, memory_id, limit=limit, before=before, bodies=self._bodies)
@@ -233,7 +263,7 @@ class SqliteStore:
         return await self._read(read.list_ids, space, filter, limit=limit, after=after)
 
     async def pinned(self, space: str) -> list[str]:
-        return self._read_now(read.pinned, space)
+        return self._read_one(read.pinned, space)
 
     async def unread(self, space: str, *, but: Collection[str] = (), limit: int) -> tuple[int, list[str]]:
         return await self._read(read.unread, space, but=but, limit=limit)
@@ -261,17 +291,32 @@ class SqliteStore:
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        visited = self._read_now(lexicon.postings, space, terms, state=filter.state)
+        cache = self._used_lexicon()
+        if cache is not None and len(terms) <= _FEW_TERMS:
+            candidates = await self._cached_candidates(cache, space, terms, filter, limit=limit)
+            if candidates is not None:
+                return candidates
+        visited = self._read_one(lexicon.postings, space, terms, state=filter.state)
         query = partial(lexicon.lexical_candidates, space=space, terms=terms, filter=filter, limit=limit)
         is_small = len(terms) <= _FEW_TERMS and visited <= (_FEW_POSTINGS if filter.is_empty else _FEW_TESTED)
         return self._readers.run_now(query) if is_small else await self._readers.run_long(query)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        return self._read_now(lexicon.term_statistics, space, terms, state=state)
+        cache = self._used_lexicon()
+        query = lexicon.term_statistics if cache is None else cache.statistics
+        return self._read_one(query, space, terms, state=state)
 
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
         query = partial(neighbours.stored_passages, space=space, ids=ids, around=around)
         is_small = len(ids) * (1 + 2 * around) <= _FEW_RANKED
+        if not around and is_small:
+            return self._readers.run_one(query)
+        if self._table is not None and around == AROUND and is_small:
+            passages = self._readers.run_one(self._table.passages, space, ids)
+            if passages is None:
+                passages = self._readers.run_now(self._table.load, space, ids)
+            if passages is not None:
+                return passages
         return self._readers.run_now(query) if is_small else await self._readers.run_long(query)
 
     async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
@@ -280,14 +325,22 @@ class SqliteStore:
 
     async def session_neighbours(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
         return await self._read_rows(
-            neighbours.session_neighbours, space, memory_ids, each=each, rows=len(memory_ids) * (1 + 2 * each)
-        )
+            neighbours.session_neighbours, space, memory_ids, each=each, rows=len(memory_ids) * (1 + 2 * each),
+            is_one=False,
+        )  # fmt: skip
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        cache = self._used_lexicon()
+        similar = None if cache is None else self._read_one(cache.similar, space, term, state=state, limit=limit)
+        if similar is not None:
+            return similar
         # A larger vocabulary has thousands of terms that share a trigram.
-        query = partial(lexicon.similar_terms, space=space, term=term, state=state, limit=limit)
-        count = self._read_now(lexicon.passage_count, space, state=state)
-        return self._readers.run_now(query) if count <= _FEW_PASSAGES else await self._readers.run_long(query)
+        query = partial(read_similar, space=space, term=term, state=state, limit=limit)
+        count = self._read_one(lexicon.passage_count, space, state=state)
+        compared = self._readers.run_now(query) if count <= _FEW_PASSAGES else await self._readers.run_long(query)
+        if cache is not None:
+            cache.put_similar(space, term, compared, state=state, limit=limit)
+        return compared[1]
 
     async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         query = lexicon.terms_with_prefix
@@ -303,7 +356,9 @@ class SqliteStore:
         return await self._read(lexicon.facet_values, space, field, state=state, limit=limit)
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
-        return self._read_now(lexicon.known_facets, space, facets, state=state)
+        cache = self._used_lexicon()
+        query = lexicon.known_facets if cache is None else cache.facets
+        return self._read_one(query, space, facets, state=state)
 
     async def matching_passages(self, space: str, filter: Filter) -> Sequence[int]:
         return await self._read(lexicon.matching_passages, space, filter)
@@ -311,16 +366,16 @@ class SqliteStore:
     # ---- vectors ----
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        cached = {
-            digest: vector for digest in hashes if (vector := self._vectors.get((space, model, digest))) is not None
-        }
+        of_model = self._vectors.setdefault((space, model), {})
+        cached = {digest: vector for digest in hashes if (vector := of_model.get(digest)) is not None}
         missing = [digest for digest in hashes if digest not in cached]
         if not missing:
             return cached
         stored = await self._read_rows(vectors.vectors, space, model, missing, rows=len(missing))
-        for digest, vector in stored.items():
-            # A copy: a view would keep the memory of the whole batch.
-            self._vectors.put((space, model, digest), vector.copy())
+        if sum(map(len, self._vectors.values())) > _CACHED_VECTORS:
+            self._vectors.clear()
+        # Copies: a view would keep the memory of the whole batch.
+        of_model.update({digest: vector.copy() for digest, vector in stored.items()})
         return cached | stored
 
     async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
@@ -337,14 +392,15 @@ class SqliteStore:
         await self._writer.run(partial(vectors.drop_vectors, space=space, model=model, hashes=hashes))
         self._vectors.clear()
 
-    async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
-        return await self._read(vectors.without_vectors, model, limit=limit)
+    async def without_vectors(self, model: str, *, limit: int, space: str = "") -> list[tuple[str, str]]:
+        return await self._read(vectors.without_vectors, model, limit=limit, space=space)
 
     async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
         return await self._read(vectors.points, model, after=after, limit=limit)
 
     async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
-        return await self._read_rows(vectors.points_of, model, numbers, rows=_PASSAGES_PER_MEMORY * len(numbers))
+        rows, is_one = _PASSAGES_PER_MEMORY * len(numbers), len(numbers) == 1
+        return await self._read_rows(vectors.points_of, model, numbers, rows=rows, is_one=is_one)
 
     async def point_count(self, model: str) -> int:
         return await self._read(vectors.point_count, model)
@@ -364,10 +420,10 @@ class SqliteStore:
         return await self._read_rows(log.changes_in, space, after=after, limit=limit, rows=limit)
 
     async def last_place(self, space: str) -> int:
-        return self._read_now(log.last_place, space)
+        return self._read_one(log.last_place, space)
 
     async def last_seq(self) -> int:
-        return self._read_now(log.last_seq)
+        return self._read_one(log.last_seq)
 
     async def last_run(self, space: str, *, agent: str) -> Run | None:
         return await self._read(log.last_run, space, agent=agent)
@@ -378,10 +434,13 @@ class SqliteStore:
     # ---- documents ----
 
     async def document(self, space: str, collection: str, key: str) -> Document | None:
-        return self._read_now(collections.document, space, collection, key)
+        return self._read_one(collections.document, space, collection, key)
 
     async def documents(self, space: str, collection: str, *, after: str = "", limit: int) -> list[Document]:
         return await self._read_rows(collections.documents, space, collection, after=after, limit=limit, rows=limit)
+
+    async def document_count(self, space: str, collection: str) -> int:
+        return await self._read(collections.document_count, space, collection)
 
     async def latest_documents(
         self, space: str, collection: str, *, before: tuple[datetime, str] | None = None, limit: int
@@ -391,7 +450,8 @@ class SqliteStore:
 
     async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
         rows = max(limit, len(ids))
-        return await self._read_rows(collections.documents_about, space, collection, ids, limit=limit, rows=rows)
+        query = collections.documents_about
+        return await self._read_rows(query, space, collection, ids, limit=limit, rows=rows)
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
         def job(connection: apsw.Connection) -> int:
@@ -445,6 +505,9 @@ class SqliteStore:
     async def statistics(self, space: str) -> StoreStatistics:
         return await self._read(upkeep.statistics, space, path=self.path, encrypted=bool(self._key))
 
+    async def footprint(self, space: str) -> Footprint:
+        return await self._read(upkeep.footprint, space, path=self.path)
+
     async def check(self, *, deep: bool = False) -> list[str]:
         return await self._read(upkeep.check, deep=deep, bodies=self._bodies)
 
@@ -469,14 +532,35 @@ class SqliteStore:
 
     # ---- reading ----
 
+    def _used_lexicon(self) -> LexiconCache | None:
+        return None if self._lexicon is None or self._lexicon.is_resting() else self._lexicon
+
+    async def _cached_candidates(
+        self, cache: LexiconCache, space: str, terms: Sequence[str], filter: Filter, *, limit: int
+    ) -> list[tuple[int, float]] | None:
+        query = partial(cache.candidates, space=space, terms=terms, filter=filter, limit=limit)
+        candidates = self._readers.run_one(query)
+        if isinstance(candidates, MissingWords):
+            read = partial(read_postings, words=candidates.words)
+            is_small = candidates.passages is not None and candidates.passages <= _FEW_POSTINGS
+            cache.put(self._readers.run_now(read) if is_small else await self._readers.run_long(read))
+            candidates = self._readers.run_one(query)
+        return None if isinstance(candidates, MissingWords) else candidates
+
     def _read_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         return self._readers.run_now(job, *arguments, **options)
 
-    async def _read_rows(self, job: Callable[..., T], *arguments: object, rows: int, **options: object) -> T:
-        """Read a few rows on the event loop, many rows in a thread."""
-        if rows <= _FEW_ROWS:
-            return self._read_now(job, *arguments, **options)
-        return await self._read(job, *arguments, **options)
+    def _read_one(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
+        """Read a few rows with one statement."""
+        return self._readers.run_one(job, *arguments, **options)
+
+    async def _read_rows(
+        self, job: Callable[..., T], *arguments: object, rows: int, is_one: bool = True, **options: object
+    ) -> T:
+        """Read a few rows on the event loop, many rows in a thread. `is_one`: with one statement."""
+        if rows > _FEW_ROWS:
+            return await self._read(job, *arguments, **options)
+        return self._read_one(job, *arguments, **options) if is_one else self._read_now(job, *arguments, **options)
 
     async def _read(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         return await self._readers.run(lambda connection: job(connection, *arguments, **options))

@@ -10,7 +10,7 @@ import apsw
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import State
-from scrubjay.ports import BodyCheck, DamagedBody, StoreStatistics
+from scrubjay.ports import BodyCheck, DamagedBody, Footprint, StoreStatistics
 from scrubjay.storage.codec import Encoding, train
 from scrubjay.storage.rows import STATES, id_text
 from scrubjay.storage.sql_files import read_statements
@@ -25,6 +25,8 @@ _SQL = read_statements("sqlite/bodies")
 _EVERY_VERSION = "versions v JOIN memories m ON m.no = v.memory_no JOIN spaces s ON s.no = m.space_no"
 _VERSION_COLUMNS = MEMORY_COLUMNS.replace("m.version", "v.number")
 _MAX_PROBLEMS = 50
+# The compression is that of the newest bodies, so many of them: a sum over all reads the whole file.
+_NEWEST = 2_000
 # So many pages are indexed again while a store is opened, for which the caller waits; the rest follows in the
 # background, with a pause after each page, so that other processes can write.
 _PAGES_AT_OPENING = 5
@@ -146,10 +148,6 @@ class SqliteUpkeep:
 def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted: bool) -> StoreStatistics:
     """Return the counts of one space and the sizes of the whole file."""
     space_no = space_number(connection, space) or 0
-    states = connection.execute(
-        "SELECT state, count(*) FROM memories WHERE space_no = ? GROUP BY state", (space_no,)
-    ).fetchall()
-    memories = {STATES[int(number)].value: int(count) for number, count in states}
     versions = connection.execute("SELECT body_count FROM spaces WHERE no = ?", (space_no,)).fetchone()
     relations = connection.execute("SELECT count(*) FROM relations WHERE space_no = ?", (space_no,)).fetchall()[0][0]
     bodies = connection.execute(_SQL["sizes"], (int(Encoding.RAW), int(Encoding.FLAGGED))).fetchall()[0]
@@ -163,7 +161,7 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
         (lexicon_number(space_no, State.LIVE),),
     ).fetchall()
     return StoreStatistics(
-        memories=memories,
+        memories=_memories_by_state(connection, space_no),
         versions=int(versions[0]) if versions else 0,
         relations=int(relations),
         body_bytes=int(bodies[0]),
@@ -174,6 +172,16 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
         facets={str(facet): int(count) for facet, count in facets},
         details=_details(connection, path, encrypted=encrypted),
     )
+
+
+def footprint(connection: apsw.Connection, space: str, *, path: Path) -> Footprint:
+    """Return the counts of one space, the bytes of the newest bodies, and those of the file."""
+    space_no = space_number(connection, space) or 0
+    body_bytes, stored_bytes = connection.execute(_SQL["newest_sizes"], (_NEWEST,)).fetchall()[0]
+    return Footprint(
+        memories=_memories_by_state(connection, space_no), body_bytes=int(body_bytes), stored_bytes=int(stored_bytes),
+        store_bytes=_file_bytes(path),
+    )  # fmt: skip
 
 
 def check(
@@ -219,12 +227,21 @@ def damaged_bodies(connection: apsw.Connection, bodies: SqliteBodies) -> Iterato
     return _damaged_among(connection, rows, bodies)
 
 
-def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dict[str, str | int | float | bool]:
+def _memories_by_state(connection: apsw.Connection, space_no: int) -> dict[str, int]:
+    rows = connection.execute("SELECT state, count(*) FROM memories WHERE space_no = ? GROUP BY state", (space_no,))
+    return {STATES[int(number)].value: int(count) for number, count in rows}
+
+
+def _file_bytes(path: Path) -> int:
     wal = path.with_name(path.name + "-wal")
+    return path.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+
+
+def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dict[str, str | int | float | bool]:
     return {
         "backend": "sqlite",
         "file": str(path),
-        "bytes": path.stat().st_size + (wal.stat().st_size if wal.exists() else 0),
+        "bytes": _file_bytes(path),
         "free_bytes": int(connection.pragma("freelist_count")) * int(connection.pragma("page_size")),
         "schema": int(connection.pragma("user_version")),
         "encrypted": encrypted,

@@ -5,7 +5,7 @@ needs them. When a passage has the text again, its quantized vector is good enou
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import apsw
@@ -16,7 +16,7 @@ from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
 from scrubjay.model.query import facet
 from scrubjay.ports import Embedded
 from scrubjay.storage.rows import STATES, id_text
-from scrubjay.storage.sqlite.rows import marks, space_number
+from scrubjay.storage.sqlite.rows import marks, read_model, space_number
 
 _POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
 _POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} JOIN spaces s ON s.no = m.space_no
@@ -48,6 +48,11 @@ def insert_vectors(
         connection.execute("INSERT INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension))
         model_no = connection.last_insert_rowid()
     free_rows = list(free)
+    if not free_rows:
+        connection.executemany(
+            _INSERT, [(None, space_no, model_no, digest, pack_vector(vector)) for digest, vector in vectors.items()]
+        )
+        return
     for digest, vector in vectors.items():
         data = pack_vector(vector)
         connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
@@ -69,20 +74,15 @@ def retire_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[
     return [number for _, number, *_ in deleted]
 
 
-def restore_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:
+def restore_vectors(connection: apsw.Connection, space_no: int, hashes: Collection[bytes]) -> None:
     """Move the vectors of texts that a passage has again back to those that indexes are built from."""
     any_stored = "SELECT 1 FROM historical_vectors WHERE space_no = ? AND model_no IN (SELECT no FROM models) LIMIT 1"
-    if connection.execute(any_stored, (space_no,)).fetchone() is None:
+    # Of several texts none is looked for where there are no such vectors, as in most spaces.
+    if len(hashes) > 1 and connection.execute(any_stored, (space_no,)).fetchone() is None:
         return
     for digest in hashes:
         for _, model_no, data, _ in _delete(connection, "historical_vectors", space_no, digest):
             connection.execute(_INSERT, (None, space_no, model_no, digest, data))
-
-
-def read_model(connection: apsw.Connection, model: str) -> tuple[int, int]:
-    """Return the number and the dimension of a model; zeros for one without vectors in this store."""
-    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (model,)).fetchone()
-    return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
 def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
@@ -134,15 +134,15 @@ def drop_vectors(connection: apsw.Connection, *, space: str, model: str, hashes:
         connection.executemany(f"DELETE FROM {table} WHERE space_no = ? AND model_no = ? AND hash = ?", keys)
 
 
-def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:
+def without_vectors(connection: apsw.Connection, model: str, *, limit: int, space: str) -> list[tuple[str, str]]:
     """Return (space, id) of memories with a passage that the model has not embedded."""
     rows = connection.execute(
         f"""SELECT DISTINCT s.name, m.id FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
             JOIN spaces s ON s.no = m.space_no
-            WHERE NOT EXISTS (SELECT 1 FROM vectors v
+            WHERE (? = '' OR s.name = ?) AND NOT EXISTS (SELECT 1 FROM vectors v
               WHERE v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash)
             LIMIT ?""",
-        (read_model(connection, model)[0], limit),
+        (space, space, read_model(connection, model)[0], limit),
     )
     return [(str(space), id_text(memory_id)) for space, memory_id in rows]
 
@@ -159,13 +159,10 @@ def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -
 def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -> list[Point]:
     """Return the embedded passages of some memories."""
     model_no, dimension = read_model(connection, model)
-    rows: list[tuple[int, int, str, str, int, bytes]] = []
-    for number in numbers:
-        first = number * PASSAGES_PER_MEMORY
-        rows += connection.execute(
-            f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id >= ? AND p.id < ? ORDER BY p.id",
-            (model_no, first, first + PASSAGES_PER_MEMORY),
-        ).fetchall()
+    ranges = [(model_no, no * PASSAGES_PER_MEMORY, (no + 1) * PASSAGES_PER_MEMORY) for no in numbers]
+    rows: list[tuple[int, int, str, str, int, bytes]] = connection.executemany(
+        f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id >= ? AND p.id < ? ORDER BY p.id", ranges
+    ).fetchall()
     return _points(rows, dimension)
 
 
@@ -240,15 +237,20 @@ def quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
 
 
 def unpack_vectors(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
-    """Return stored vectors as the rows of one matrix: an array for each would take most of the time."""
+    """Return stored vectors as the rows of one matrix: an array for each would take most of the time.
+
+    One of another length is damaged, and becomes a row of no numbers, which an index leaves out.
+    """
     size = _HALF.itemsize * dimension
     if all(len(data) == size for data in stored):
         return np.frombuffer(b"".join(stored), _HALF).astype(np.float32).reshape(len(stored), dimension)
     matrix = np.empty((len(stored), dimension), np.float32)
     halves = [row for row, data in enumerate(stored) if len(data) == size]
-    quantized = [row for row, data in enumerate(stored) if len(data) != size]
+    quantized = [row for row, data in enumerate(stored) if len(data) == _quantized_size(dimension) != size]
+    matrix[[row for row, data in enumerate(stored) if len(data) not in (size, _quantized_size(dimension))]] = np.nan
     matrix[halves] = np.frombuffer(b"".join(stored[row] for row in halves), _HALF).reshape(len(halves), dimension)
-    matrix[quantized] = _dequantize([stored[row] for row in quantized], dimension)
+    if quantized:
+        matrix[quantized] = _dequantize([stored[row] for row in quantized], dimension)
     return matrix
 
 

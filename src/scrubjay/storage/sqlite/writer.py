@@ -16,6 +16,7 @@ import apsw
 from scrubjay import telemetry
 from scrubjay.errors import StoreError
 from scrubjay.storage.sqlite.connection import mapped_errors
+from scrubjay.storage.sqlite.rows import roll_back_job
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -197,7 +198,7 @@ class Writer:
                 raise
             queued.fail(error)
             if has_savepoint:
-                self._connection.execute("ROLLBACK TO job")
+                roll_back_job(self._connection)
             elif not shares:
                 self._connection.execute("ROLLBACK")
             elif self._connection.total_changes() != changes:
@@ -224,6 +225,9 @@ class OpenTransaction:
                 # A full disk, for one, ends the whole transaction.
                 raise StoreError("the transaction was rolled back", hint="Try again", path=str(self._path))
             return job(self._connection, *arguments, **options)
+
+    # The transaction shows every statement the same state.
+    run_one = run_now
 
     async def run(self, job: Job[T], *, fails_early: bool = False, is_long: bool = False) -> T:
         """Run a job that may write; if it fails, its own changes are rolled back.
@@ -260,7 +264,7 @@ def _run_in_savepoint(connection: apsw.Connection, *, job: Job[T]) -> T:
         result = job(connection)
     except BaseException:
         if connection.in_transaction:
-            connection.execute("ROLLBACK TO job")
+            roll_back_job(connection)
             connection.execute("RELEASE job")
         raise
     connection.execute("RELEASE job")

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 from scrubjay.surfaces.cli.console import progress

@@ -30,7 +30,10 @@ async def run(
     It calls the verbs as functions, such as `recall("…")`, and prints the variable `result` or the value of its last
     line. The exit code is 1 if it fails. `undo --run` takes back what it has changed.
     """
-    return await client.call(make(code=_read_program(file) if file else ""))
+    request = make(code=_read_program(file) if file else "")
+    if file is None and not request.handle:
+        raise InvalidInput("there is no program to run", hint="Give a file, - for standard input, or --handle")
+    return await client.call(request)
 
 
 def _read_program(file: Path) -> str:

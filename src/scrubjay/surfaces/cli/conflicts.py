@@ -1,45 +1,34 @@
 """`scrubjay conflicts`: find, show and resolve contradictions between stored memories."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NotFound
-from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, Resolved, Scan
+from scrubjay.lazy import dataclass
+from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, Resolved, Scan, Strategy
 from scrubjay.model.requests import ConflictsRequest, ResolveConflictRequest, ScanConflictsRequest
 from scrubjay.surfaces.cli.command import Make, plain, verb
-from scrubjay.surfaces.cli.console import align, progress, shorten
+from scrubjay.surfaces.cli.console import Span, align, progress, shorten
 from scrubjay.surfaces.cli.jobs import JobChange
+from scrubjay.surfaces.cli.review import MOST, Choice, Decided, Reviewed, ReviewGroup, review
 
 _HEAD = ("CONFLICT", "TYPE", "CONFIDENCE", "SUGGESTED", "STATUS", "FOUND")
 _MAX_STATEMENT = 200
-_DEFAULT_COMMAND = "list"
-
-
-class _ListByDefault(TyperGroup):
-    """A group that runs `list` if no command is named."""
-
-    def parse_args(self, ctx: "typer.Context", args: list[str]) -> list[str]:  # type: ignore[override]
-        """Insert the default command."""
-        first = args[0] if args else ""
-        is_option = first.startswith("-") and first != "--help"
-        return super().parse_args(ctx, [_DEFAULT_COMMAND, *args] if not first or is_option else args)
-
-
 app = typer.Typer()
-conflicts_app = typer.Typer(help="Duplicate and contradictory memories.", cls=_ListByDefault)
+conflicts_app = typer.Typer(help="Duplicate and contradictory memories.", cls=ReviewGroup)
 app.add_typer(conflicts_app, name="conflicts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictList:
-    """Conflicts, the newest first."""
+    """Conflicts, the newest first; `count` counts all that there are, up to a thousand."""
 
     conflicts: tuple[ConflictDetails, ...]
+    count: int = 0
 
     def __str__(self) -> str:
         if not self.conflicts:
@@ -48,6 +37,9 @@ class ConflictList:
         lines = [head]
         for conflict, row in zip(self.conflicts, rows, strict=True):
             lines += [row, *_describe_sides(conflict, limit=_MAX_STATEMENT)]
+        if self.count > len(self.conflicts):
+            all_ = f"{self.count:,} or more" if self.count >= MOST else f"{self.count:,}"
+            lines += [f"{len(self.conflicts):,} of {all_}: --limit {self.count} shows them"]
         return "\n".join(lines)
 
 
@@ -101,15 +93,76 @@ class ResolutionReport:
         return "\n".join(lines)
 
 
-plain(
-    conflicts_app,
-    ConflictsRequest,
-    "List conflicts with both statements, the newest first.",
-    shown=lambda conflicts: ConflictList(conflicts=conflicts),
-)
+@verb(conflicts_app, name="list", served=True)
+async def list_(client: MemoryClient, make: Make[ConflictsRequest]) -> ConflictList:
+    """List conflicts with both statements, the newest first."""
+    request = make()
+    conflicts = await client.call(request)
+    # Only where there may be more, these are counted.
+    count = len(conflicts if len(conflicts) < request.limit else await client.call(replace(request, limit=MOST)))
+    return ConflictList(conflicts=conflicts, count=count)
 
 
-@verb(conflicts_app)
+@verb(conflicts_app, name="review", omits=("status", "limit"))
+async def review_(client: MemoryClient, make: Make[ConflictsRequest]) -> str:
+    """Decide the pending conflicts one by one, each with a key.
+
+    On a terminal, `scrubjay conflicts` does this. Every decision can be undone, at once or later with `scrubjay undo`.
+    """
+    return await review(client, _PendingConflicts(client, make(limit=MOST)))
+
+
+class _PendingConflicts(Reviewed[ConflictDetails]):
+    name = "conflict"
+
+    def __init__(self, client: MemoryClient, request: ConflictsRequest) -> None:
+        self._client = client
+        self._request = request
+
+    async def load(self) -> Sequence[ConflictDetails]:
+        return await self._client.call(self._request)
+
+    async def is_open(self, item: ConflictDetails) -> bool:
+        return bool(await self._client.conflicts(id=item.id, limit=1))
+
+    def id_of(self, item: ConflictDetails) -> str:
+        return item.id
+
+    def describe(self, item: ConflictDetails) -> list[tuple[Span, str]]:
+        newer, older = _newer_and_older(item)
+        differs = f"; differs: {'; '.join(item.differs)}" if item.differs else ""
+        return [
+            ((f"{item.type.value}, confidence {item.confidence:.2f}{differs}", ""), ""),
+            ((f"newer, {_origin(newer)}", "green"), newer.statement),
+            ((f"older, {_origin(older)}", "yellow"), older.statement),
+        ]
+
+    def choices(self, item: ConflictDetails) -> list[Choice]:
+        newer, older = _newer_and_older(item)
+        suggested = item.suggested_action
+        choices = [Choice(key="", text=f"{suggested.value} (suggested)", decide=self._resolve(item, suggested))]
+        if newer.id != older.id:
+            choices += [
+                Choice(key=key, text=text, decide=self._resolve(item, Strategy.SUPERSEDE, keep=side.id))
+                for key, text, side in (("n", "the newer holds", newer), ("o", "the older holds", older))
+            ]
+        others = (("m", "merge", Strategy.MERGE), ("b", "branch", Strategy.BRANCH), ("i", "both hold", Strategy.IGNORE))
+        return choices + [
+            Choice(key=key, text=text, decide=self._resolve(item, strategy)) for key, text, strategy in others
+        ]
+
+    def _resolve(
+        self, item: ConflictDetails, strategy: Strategy, *, keep: str = ""
+    ) -> Callable[[], Awaitable[Decided]]:  # fmt: skip
+        async def resolve() -> Decided:
+            resolved = await self._client.resolve_conflict(item.id, strategy=strategy.value, keep=keep)
+            lines = (f"{resolved.action}, kept {resolved.kept}", resolved.why, *resolved.warnings)
+            return Decided(text="; ".join(filter(None, lines)), run=resolved.run)
+
+        return resolve
+
+
+@verb(conflicts_app, served=True)
 async def show(
     client: MemoryClient, id: Annotated[str, typer.Argument(help="Id of the conflict.", show_default=False)]
 ) -> ConflictView:
@@ -156,11 +209,20 @@ def _row(conflict: ConflictDetails) -> tuple[str, ...]:
 
 def _describe_sides(conflict: ConflictDetails, *, limit: int | None) -> Iterator[str]:
     """Yield both statements, the newer one first, and their differences."""
-    newer, older = sorted((conflict.memory, conflict.other), key=lambda side: side.date, reverse=True)
+    newer, older = _newer_and_older(conflict)
     yield f"  newer  {_describe_side(newer, limit=limit)}"
     yield f"  older  {_describe_side(older, limit=limit)}"
     if conflict.differs:
         yield f"  differs: {'; '.join(conflict.differs)}"
+
+
+def _newer_and_older(conflict: ConflictDetails) -> tuple[ConflictSide, ConflictSide]:
+    newer, older = sorted((conflict.memory, conflict.other), key=lambda side: side.date, reverse=True)
+    return newer, older
+
+
+def _origin(side: ConflictSide) -> str:
+    return ", ".join(part for part in (str(side.date.date()), side.name, side.trust, side.agent) if part)
 
 
 def _describe_side(side: ConflictSide, *, limit: int | None) -> str:

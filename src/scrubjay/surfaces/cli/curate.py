@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.lazy import dataclass
 from scrubjay.model.curation import CurationChange, CurationReport, RunState
 from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest
 from scrubjay.model.results import Undone
@@ -22,6 +23,7 @@ _MAX_CELL = 60
 _MAX_NAMES = 3
 _LAST = "last"
 _NOTHING_TO_TAKE_BACK = "it has changed nothing: there is nothing to take back"
+_TAKEN_BACK = "it was taken back already"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +90,16 @@ async def _take_back(client: MemoryClient, run: str) -> Undone | CurationView:
     else:
         with suppress(NotFound):
             (report,) = await client.call(CurationsRequest(run=run, changes=0))
-    if report is not None and report.state is RunState.DONE and not report.done:
-        return CurationView(report=replace(report, notes=(*report.notes, _NOTHING_TO_TAKE_BACK)))
-    return await client.undo(run=report.run if report else run)
+    if report is not None and report.state is RunState.DONE and not report.has_versions:
+        return _with_note(report, _NOTHING_TO_TAKE_BACK)
+    undone = await client.undo(run=report.run if report else run)
+    if report is not None and report.state is RunState.UNDONE and not undone.done:
+        return _with_note(report, _TAKEN_BACK)
+    return undone
+
+
+def _with_note(report: CurationReport, note: str) -> CurationView:
+    return CurationView(report=replace(report, notes=(*report.notes, note)))
 
 
 async def _last(client: MemoryClient, *, limit: int) -> CurationReport:
@@ -103,11 +112,12 @@ async def _last(client: MemoryClient, *, limit: int) -> CurationReport:
 def _lines(report: CurationReport) -> Iterator[str]:
     jobs = ", ".join(report.jobs)
     if report.dry_run:
-        yield f"would change {report.planned:,} memories ({jobs}); nothing was written"
+        yield f"would make {report.planned:,} changes ({jobs}); nothing was written"
     else:
         ended = f", {report.ended_at:%Y-%m-%d %H:%M}" if report.ended_at else ""
         skipped = f", skipped {report.skipped:,}" if report.skipped else ""
-        yield f"{report.state.value}: changed {report.done:,} of {report.planned:,}{skipped} ({jobs}{ended})"
+        done, planned = (count - report.reported for count in (report.done, report.planned))
+        yield f"{report.state.value}: changed {done:,} of {planned:,}{skipped} ({jobs}{ended})"
     for job, steps in report.counts.items():
         yield f"  {job}: {', '.join(f'{count:,} {step}' for step, count in steps.items())}"
     yield from (f"  {note}" for note in report.notes)
@@ -117,7 +127,7 @@ def _lines(report: CurationReport) -> Iterator[str]:
         yield from align([_HEAD, *map(_row, report.changes)])
         if len(report.changes) < report.planned:
             yield f"and {report.planned - len(report.changes):,} more: --limit shows them"
-    if report.done and not report.dry_run:
+    if report.has_versions and not report.dry_run:
         yield f"scrubjay curate --undo {report.run}"
 
 

@@ -1,17 +1,27 @@
 """Long-running commands: the daemon, and the MCP bridge that agents start."""
 
 import os
-import sys
+import signal
+import time
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from scrubjay.errors import DaemonUnavailable, NotFound
+from scrubjay.paths import daemon_log
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.by_daemon import running_pid
 from scrubjay.surfaces.cli.command import bare
+from scrubjay.surfaces.cli.console import say
 from scrubjay.surfaces.mcp import bridge
 
 app = typer.Typer()
+
+_STOP_SECONDS = 30.0
+_PAUSE = 0.2
 
 IndexPath = Annotated[
     Path | None,
@@ -68,8 +78,7 @@ def serve(
         http=http, tools=tools, index_path=_as_text(index_path), notestore_path=_as_text(notestore_path),
         log_level=log_level, require_token=require_token,
     )  # fmt: skip
-    if run_daemon(adjusted, idle=idle, http_required=http is not None):
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "scrubjay", *sys.argv[1:]])  # noqa: S606 - restart this program
+    run_daemon(adjusted, idle=idle, http_required=http is not None)
 
 
 @bare(app, answers=False)
@@ -94,6 +103,80 @@ def mcp(
         "--project": project, "--index_path": _as_text(index_path), "--notestore_path": _as_text(notestore_path),
     }  # fmt: skip
     raise typer.Exit(bridge.main([f"{name}={value}" for name, value in options.items() if value]))
+
+
+@bare(app, name="open")
+def open_dashboard(
+    settings: Settings,
+    *,
+    print_only: Annotated[bool, typer.Option("--print", help="Print the address, and open no browser.")] = False,
+) -> str:
+    """Open the dashboard in a browser.
+
+    Its pages search and show what is remembered. If no daemon runs, it starts one, which exits when no page and no
+    agent is connected for ten minutes.
+    """
+    # Only this command needs them.
+    import webbrowser  # noqa: PLC0415
+
+    from scrubjay.surfaces.cli.dashboard import find_dashboard  # noqa: PLC0415
+
+    address = find_dashboard(settings)
+    if not print_only and not webbrowser.open(address):
+        return f"{address} (no browser was found: open it yourself)"
+    return address
+
+
+@bare(app)
+def stop(settings: Settings) -> str:
+    """Stop the daemon of the data folder.
+
+    It finishes the requests that it has accepted. An agent that needs one later starts it again.
+    """
+    pid = running_pid(settings.data)
+    if pid is None:
+        return f"no daemon runs for {settings.data}"
+    try:
+        os.kill(pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return f"the daemon (pid {pid}) has just ended"
+    end = time.monotonic() + _STOP_SECONDS
+    while running_pid(settings.data) == pid:
+        if time.monotonic() > end:
+            raise DaemonUnavailable(
+                f"the daemon (pid {pid}) still runs after {_STOP_SECONDS:.0f} s",
+                hint="It may be finishing long work: `scrubjay logs` shows what it does",
+            )
+        time.sleep(_PAUSE)
+    return f"stopped the daemon of {settings.data} (pid {pid})"
+
+
+@bare(app)
+def logs(
+    settings: Settings,
+    *,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Show so many of the last lines.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+) -> None:
+    """Print the log of a daemon that an agent has started.
+
+    A daemon that you start with `serve` writes to its terminal, and one that starts at login to the log of the system.
+    """
+    file = daemon_log(settings.data)
+    try:
+        with file.open(encoding="utf-8", errors="replace") as stream, suppress(KeyboardInterrupt):
+            for line in deque(stream, maxlen=lines):
+                say(line.rstrip("\n"))
+            while follow:
+                if line := stream.readline():
+                    say(line.rstrip("\n"))
+                else:
+                    time.sleep(_PAUSE)
+    except OSError as error:
+        raise NotFound(
+            f"there is no log at {file} ({error.strerror})",
+            hint="Only a daemon that an agent has started in the background writes one",
+        ) from None
 
 
 def _as_text(path: Path | None) -> str | None:

@@ -1,10 +1,10 @@
 """Commands that read and write files: export, import and backup."""
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -12,6 +12,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import Ambiguous, BodyDamaged, Conflict, InvalidInput, NotFound, ScrubjayError, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json, Method, Trust
 from scrubjay.model.requests import BackupRequest, ExportRequest, ImportRequest, RememberManyRequest
 from scrubjay.model.results import Restored
@@ -88,7 +89,7 @@ async def export_(
         return None
     partial = file.with_name(file.name + ".partial")
     count = 0
-    with progress("exporting") as report, _report_write_errors(partial):
+    with progress("exporting") as report, _report_write_errors(partial), _removed_if_interrupted(partial):
         with partial.open("w", encoding="utf-8") as target:
             async for line in client.export(format=request.format, include=request.include, progress=report):
                 target.write(line + "\n")
@@ -216,6 +217,15 @@ def _damage_in(line: str) -> dict[str, str]:
 def _first(damaged: Mapping[str, str]) -> str:
     memory_id, why = next(iter(damaged.items()))
     return f"{memory_id} {why}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
+
+
+@contextmanager
+def _removed_if_interrupted(file: Path) -> Generator[None]:
+    try:
+        yield
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        file.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -1,11 +1,11 @@
 """`scrubjay jobs`: work that a write left for later, and its outcome."""
 
 import asyncio
-from dataclasses import dataclass
 
 import typer
 
 from scrubjay.client.connect import Connection
+from scrubjay.lazy import dataclass
 from scrubjay.model.job import Job, JobState
 from scrubjay.model.requests import CancelJobRequest, JobsRequest, RetryJobRequest
 from scrubjay.service import LocalService

@@ -1,10 +1,10 @@
 """`scrubjay migrate`: copy everything from one store to another."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scrubjay.lazy import dataclass
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 

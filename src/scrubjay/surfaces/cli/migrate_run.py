@@ -6,7 +6,7 @@ A store URL is a data folder as `sqlite:PATH`, or a database as `postgresql://â€
 import asyncio
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ from rich.text import Text
 
 from scrubjay.app import SystemClock, hold_folder, open_store
 from scrubjay.errors import InvalidInput, NotFound, StoreInUse
+from scrubjay.lazy import dataclass
 from scrubjay.paths import data_folder, database_file
 from scrubjay.ports import RecordStore
 from scrubjay.settings import Settings

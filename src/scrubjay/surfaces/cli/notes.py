@@ -19,9 +19,10 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model import notes as results
 from scrubjay.model import requests
 from scrubjay.model.memory import Trust
-from scrubjay.model.notes import EXPORT_FORMATS, NotesExported, require_export_format
-from scrubjay.surfaces.cli.command import Make, plain, verb
+from scrubjay.model.notes import EXPORT_FORMATS, NotesAdopted, NotesExported, require_export_format
+from scrubjay.surfaces.cli.command import DryRun, Make, Yes, plain, verb
 from scrubjay.surfaces.cli.console import progress
+from scrubjay.surfaces.cli.render import show
 
 app = typer.Typer()
 notes_app = typer.Typer(
@@ -170,6 +171,33 @@ plain(
     """,
     label="importing",
 )
+
+
+@verb(notes_app)
+async def adopt(
+    client: MemoryClient,
+    make: Make[requests.AdoptNotesRequest],
+    *,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> NotesAdopted:
+    """Make an existing vault the folder of notes.
+
+    First shows what would happen, and asks. The files stay as they are until a note changes, and a copy of them is made
+    first. To continue after an interruption, run `scrubjay notes sync`.
+    """
+    if not dry_run and not yes and not sys.stdin.isatty():
+        raise InvalidInput("nothing was adopted", hint="See what would happen with --dry-run, then use --yes")
+    if dry_run or not yes:
+        with progress("reading") as report:
+            planned = await client.call(make(dry_run=True), progress=report)
+        if dry_run:
+            return planned
+        show(planned)
+        if not typer.confirm(f"Adopt {planned.folder} as the folder of notes?", err=True):
+            raise InvalidInput("nothing was adopted", hint="Answer y, or use --yes")
+    with progress("adopting") as report:
+        return await client.call(make(), progress=report)
 
 
 @asynccontextmanager

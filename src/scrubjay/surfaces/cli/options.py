@@ -4,7 +4,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from types import NoneType, UnionType
@@ -14,10 +14,13 @@ import typer
 from typer.models import OptionInfo
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Argument, ArgumentGroup, Request, Unset, arguments_of
 
+# The standard input of the user, where a daemon carries out a command.
+sent_stdin: ContextVar[str | None] = ContextVar("sent_stdin", default=None)
 _NEVER = "never"
-_STDIN = "-"
+STDIN = "-"
 _SIMPLE: tuple[object, ...] = (bool, int, float, Path)
 _AS_TEXT: tuple[object, ...] = (str, datetime)
 
@@ -48,7 +51,7 @@ class Option:
 
     def value(self, typed: object) -> object:
         """Return the value of the argument for what was typed."""
-        if self.reads and typed == _STDIN:
+        if self.reads and typed == STDIN:
             return read_stdin()
         if typed == _NEVER and _can_be_cancelled(self.argument):
             return None
@@ -61,7 +64,7 @@ class RequestOptions:
     def __init__(
         self, request: type[Request[object]] | None, own: Sequence[inspect.Parameter], differences: Differences
     ) -> None:  # fmt: skip
-        self._request = request
+        self.request = request
         replaced = {parameter.name: parameter for parameter in own}
         arguments = arguments_of(request) if request else ()
         made = list(_make_options(arguments, differences, without=replaced))
@@ -72,12 +75,14 @@ class RequestOptions:
         self.parameters = sorted(placed, key=_is_option)
         self.names = {option.argument.name: option.shown for option in self._options}
         self.names |= {name: _shown(parameter) for name, parameter in replaced.items()}
+        self.reads = tuple(option.name for option in self._options if option.reads)
+        self.names_files = any(parameter.annotation is Path for parameter in placed)
 
     def make(self, values: Mapping[str, object]) -> Callable[..., Request[object]]:
         """Return the function that makes the request from what was typed and from further arguments."""
 
         def make(**changes: object) -> Request[object]:
-            if self._request is None:
+            if self.request is None:
                 raise TypeError("the command has no request")
             typed: dict[str, Any] = {}
             for option in self._options:
@@ -85,13 +90,15 @@ class RequestOptions:
                 if value is not None and value not in ([], option.argument.default):
                     into = typed.setdefault(option.group, {}) if option.group else typed
                     into[option.argument.name] = option.value(value)
-            return self._request.of(**{**typed, **changes})
+            return self.request.of(**{**typed, **changes})
 
         return make
 
 
 def read_stdin() -> str:
     """Return the text on standard input."""
+    if (sent := sent_stdin.get()) is not None:
+        return sent
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:

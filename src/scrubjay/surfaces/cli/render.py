@@ -10,6 +10,7 @@ from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.code import CodeResult
 from scrubjay.model.conflict import ConflictDetails, ConflictStatus
 from scrubjay.model.fact import Extracted, StoredFact
+from scrubjay.model.health import HealthReport
 from scrubjay.model.labels import project_mark
 from scrubjay.model.memory import MAIN
 from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
@@ -35,11 +36,13 @@ from scrubjay.model.results import (
 from scrubjay.model.rules import Rules
 from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.cli.console import Span, paint, paint_table, say, say_warnings, shorten
+from scrubjay.surfaces.cli.render_health import HealthCheck, show_health, show_health_check
 from scrubjay.surfaces.cli.render_notes import NOTE_PRINTERS
 from scrubjay.surfaces.cli.render_versions import show_branches, show_history, show_merge
 
 T = TypeVar("T")
 _MAX_STATEMENT = 100
+_MAX_NAME = 40
 _ACTION_STYLES = {"created": "green", "merged": "cyan", "rejected": "red", "unchanged": "dim"}
 _NO_PATH = "no path connects them"
 _NO_PATH_FOUND = "no path found within the search limit: narrow the search with --type"
@@ -52,6 +55,24 @@ class RelationTree(Network):
 
 class RelationPath(Network):
     """A path from one memory to another, shown one relation per line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTable:
+    """Memories below each other, one a line."""
+
+    hits: tuple[Hit, ...]
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceList:
+    """The spaces of a store."""
+
+    spaces: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.spaces) or "there are no spaces: the first memory makes one"
 
 
 def show(result: object) -> None:
@@ -114,15 +135,29 @@ def _show_recalled(result: Recalled) -> None:
         say(f"more: --cursor {result.cursor}")
 
 
+def _show_table(result: MemoryTable) -> None:
+    if not result.hits:
+        say("there are no memories")
+        return
+    names = [shorten(hit.name, limit=_MAX_NAME) for hit in result.hits]
+    width = max(map(len, names))
+    for hit, name in zip(result.hits, names, strict=True):
+        text = shorten(hit.passage or hit.title, limit=_MAX_STATEMENT)
+        paint([(f"{hit.date.date()}  ", "dim"), (f"{name.ljust(width)}  ", "bold"), (text, "fit")])
+    if result.cursor:
+        say(f"more: --cursor {result.cursor}")
+
+
 def _show_hit(hit: Hit, *, mark: str) -> None:
     entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
     branch = f" (branch {hit.branch})" if hit.branch != MAIN else ""
     marks = (project_mark(hit.project), hit.mark, hit.outdated, hit.disputed, "weak" if hit.weak else "")
     about = ", ".join(part for part in marks if part)
     whose = f"  ({about})" if about else ""
-    say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}{whose}")
+    about_hit = f"{entities}{branch}  {hit.date.date()}  {hit.score:.2f}{whose}"
+    paint([(f"{mark}. ", ""), (hit.title or hit.name, "bold"), (about_hit, "")])
     say(f"   {' '.join(hit.passage.split())}" + (f" ({hit.before})" if hit.before else ""))
-    say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))
+    paint([(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""), "dim")])
     for neighbour in hit.around:
         passage = " ".join(neighbour.passage.split())
         whose = f"({neighbour.mark}) " if neighbour.mark else ""
@@ -258,8 +293,8 @@ def _show_code(result: CodeResult) -> None:
         say(text)
     else:
         say(f"line {result.line}: {result.error}" if result.line else result.error)
-        if result.hint:
-            say(f"  {result.hint}")
+    if result.hint:
+        say(f"  {result.hint}")
     if result.next is not None:
         say(f"  {result.next:,} of {result.total:,}; --handle {result.handle} --offset {result.next} reads on")
     if result.run:
@@ -267,6 +302,8 @@ def _show_code(result: CodeResult) -> None:
 
 
 def _show_status(result: Status) -> None:
+    counts = {name: value for name, value in result.daemon.items() if isinstance(value, int)}
+    addresses = {name: value for name, value in result.daemon.items() if isinstance(value, str)}
     rows: list[tuple[str, object]] = [
         ("space", result.space),
         ("data", result.data),
@@ -283,7 +320,9 @@ def _show_status(result: Status) -> None:
         *((("notes", _list_values(result.vault)),) if result.vault else ()),
         ("llm", _list_values(result.llm) or "off"),
         ("code", _list_values(result.code) or "off"),
-        ("daemon", _list_values(result.daemon) or "not running; this command opened the store"),
+        ("daemon", _list_values(counts) or "not running; this command opened the store"),
+        *addresses.items(),
+        *([("address", "no HTTP; `scrubjay serve` adds it")] if counts and "address" not in addresses else ()),
         ("scrubjay", result.version),
     ]
     for name, value in rows:
@@ -305,7 +344,8 @@ def _list_values(values: dict[str, T]) -> str:
 
 def _show_doctor_report(result: DoctorReport) -> None:
     for check in result.checks:
-        say(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
+        mark = ("ok  ", "green") if check.ok else ("FAIL", "red")
+        paint([mark, (f" {check.name}: {check.detail}", "")])
         if check.fix:
             say(f"     {check.fix}")
 
@@ -445,6 +485,7 @@ def _relation_spans(relation: Relation, *, is_outward: bool) -> list[Span]:
 _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Remembered, _show_remembered),
     (Recalled, _show_recalled),
+    (MemoryTable, _show_table),
     (ReadResult, _show_read),
     (Written, _show_written),
     (Outcome, _show_outcome),
@@ -462,6 +503,8 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Undone, _show_undone),
     (CodeResult, _show_code),
     (Status, _show_status),
+    (HealthReport, show_health),
+    (HealthCheck, show_health_check),
     (DoctorReport, _show_doctor_report),
     (Imported, _show_imported),
     (Rules, _show_rules),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from scrubjay.model import notes as results
 from scrubjay.model.attachments import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.notes import NotesExported, NotesImported
+from scrubjay.model.notes import NotesAdopted, NotesExported, NotesImported
 from scrubjay.surfaces.cli.console import say, say_each, say_warnings
 
 __all__ = ["NOTE_PRINTERS"]
@@ -32,6 +32,9 @@ def _show_read(result: results.NoteRead) -> None:
     if result.format == "json":
         say(result.content)
         return
+    if result.state != "live":
+        where = "in the trash" if result.state == "trashed" else result.state
+        say(f"({where}: `scrubjay restore {result.id}` brings it back)" if where != "waiting" else f"({where})")
     if result.mark:
         say(f"({result.mark})")
     say(result.content.removesuffix("\n"))
@@ -166,6 +169,23 @@ def _show_imported(result: NotesImported) -> None:
     _show_lines("warning", list(result.warnings))
 
 
+def _show_adopted(result: NotesAdopted) -> None:
+    verb = "would become" if result.dry_run else "became"
+    total = f"{result.found:,} notes found in {result.folder}"
+    say(f"{total}: {result.adopted:,} {verb} memories, with {result.linked:,} links")
+    changed = f"{len(result.changed):,} files were changed meanwhile" if result.changed else "no file was changed"
+    say(f"  {'no file would be changed' if result.dry_run else changed}")
+    if result.new:
+        say(f"  {result.new:,} other memories of this space {verb} new files")
+    _show_lines("changed", list(result.changed))
+    _show_lines("+", list(result.new_files) if result.dry_run else [])
+    _show_lines("skipped", [f"{skipped.path}: {skipped.reason}" for skipped in result.skipped])
+    _show_lines("broken link", [f"{link.path}: [[{link.target}]]" for link in result.broken_links])
+    _show_lines("warning", list(result.warnings))
+    if result.copy:
+        say(f"  a copy of the notes is in {result.copy}")
+
+
 def _show_lines(label: str, lines: list[str]) -> None:
     for line in lines[:_MAX_LINES]:
         say(f"  {label}: {line}")
@@ -203,4 +223,5 @@ NOTE_PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Orphans, _show_orphans),
     (NotesExported, _show_exported),
     (NotesImported, _show_imported),
+    (NotesAdopted, _show_adopted),
 ]

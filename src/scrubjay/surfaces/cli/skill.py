@@ -1,8 +1,9 @@
 """`scrubjay skill`: save, show, change and run procedures."""
 
+import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.requests import (
     ListSkillsRequest,
     LoadSkillRequest,
@@ -132,6 +134,8 @@ def _lines(skill: Skill) -> Iterator[str]:
         yield f"tags: {', '.join(skill.tags)}"
     if skill.runs:
         yield f"runs: {skill.runs:,}, {skill.mean_ms:,.1f} ms each, {skill.success_rate:.0%} successful"
+    if skill.example is not None:
+        yield f"example: {json.dumps(skill.example, ensure_ascii=False)}"
     yield from ("", skill.description, "", skill.source)
 
 

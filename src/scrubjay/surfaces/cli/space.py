@@ -2,44 +2,44 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeVar, cast
 
 import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model import requests
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules, read_rule
 from scrubjay.model.tags import TagCount, TagPreview, TagReason, TagSynonyms, TagTable
 from scrubjay.surfaces.cli.command import Make, plain, verb
-from scrubjay.surfaces.cli.console import shorten
+from scrubjay.surfaces.cli.console import Span, shorten
+from scrubjay.surfaces.cli.review import MOST, Choice, Decided, Reviewed, ReviewGroup, review
 
 app = typer.Typer()
 rules_app = typer.Typer(help="Rules of a space, applied to every new memory.", no_args_is_help=True)
 tags_app = typer.Typer(help="Tags of a space, and their synonyms.", no_args_is_help=True)
-inbox_app = typer.Typer(help="Memories that wait for approval.", no_args_is_help=True)
+inbox_app = typer.Typer(help="Memories that wait for approval.", cls=ReviewGroup)
 app.add_typer(rules_app, name="rules")
 app.add_typer(tags_app, name="tags")
 app.add_typer(inbox_app, name="inbox")
 
 _CHANGE = re.compile(r"(?P<name>\w+)\s*(?P<operator>\+=|-=|=)\s*(?P<value>.*)", re.DOTALL)
-Decision = TypeVar("Decision", requests.ApproveRequest, requests.DeclineRequest)
+Deciding = TypeVar("Deciding", requests.ApproveRequest, requests.DeclineRequest)
 All = Annotated[bool, typer.Option("--all", help="All waiting memories.")]
 # A person approves what they have seen in the list, by its id.
 _OMITS = ("filter", "group")
 _HELPS = {"ids": "Ids, names or titles; or --all."}
 _MAX_TEXT = 300
-_MAX_MEMORIES = 1_000
 
 
 plain(rules_app, requests.RulesRequest, "Show all rules; a star marks changed ones.")
 
 
 # The rules are given as NAME=VALUE, not as options.
-@verb(rules_app, name="set")
+@verb(rules_app, name="set", served=True)
 async def set_(
     client: MemoryClient,
     changes: Annotated[
@@ -53,7 +53,7 @@ async def set_(
     return await _set_rules(client, _new_values(parsed, current))
 
 
-@verb(rules_app)
+@verb(rules_app, served=True)
 async def reset(
     client: MemoryClient,
     names: Annotated[list[str] | None, typer.Argument(help="Names of rules. Default: all.")] = None,
@@ -172,7 +172,7 @@ plain(
 )
 
 
-@verb(tags_app)
+@verb(tags_app, served=True)
 async def synonyms(client: MemoryClient) -> SynonymList:
     """List the synonyms of the space, and the built-in ones."""
     return _synonym_list(await client.tags(limit=1))
@@ -200,48 +200,105 @@ plain(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxList:
-    """The waiting memories, the newest first."""
+    """The waiting memories, the newest first; `count` counts all that there are, up to a thousand."""
 
     memories: tuple[Memory, ...]
+    count: int = 0
 
     def __str__(self) -> str:
         if not self.memories:
             return "the inbox is empty; `scrubjay rules set review=agents` sends memories of agents to it"
-        return "\n".join(_describe(memory) for memory in self.memories)
+        lines = [_describe(memory) for memory in self.memories]
+        if self.count > len(self.memories):
+            all_ = f"{self.count:,} or more" if self.count >= MOST else f"{self.count:,}"
+            lines += [f"{len(self.memories):,} of {all_}: --limit {self.count} shows them"]
+        return "\n".join(lines)
 
 
-def _inbox_list(memories: tuple[Memory, ...]) -> InboxList:
-    return InboxList(memories=memories)
+@verb(inbox_app, name="list", served=True)
+async def list_(client: MemoryClient, make: Make[requests.InboxRequest]) -> InboxList:
+    """List the waiting memories, the newest first."""
+    request = make()
+    memories = await client.call(request)
+    # Only where there may be more, these are counted.
+    count = len(memories if len(memories) < request.limit else await client.inbox(limit=MOST))
+    return InboxList(memories=memories, count=count)
 
 
-plain(inbox_app, requests.InboxRequest, "List the waiting memories, the newest first.", shown=_inbox_list)
+@verb(inbox_app, name="review", omits=("limit",))
+async def review_(client: MemoryClient, make: Make[requests.InboxRequest]) -> str:
+    """Decide about the waiting memories one by one, each with a key.
+
+    On a terminal, `scrubjay inbox` does this. Every decision can be undone, at once or later with `scrubjay undo`.
+    """
+    return await review(client, _WaitingMemories(client, make(limit=MOST)))
 
 
-async def _selected(client: MemoryClient, make: Make[Decision], *, everything: bool) -> Decision:
+class _WaitingMemories(Reviewed[Memory]):
+    name = "memory"
+
+    def __init__(self, client: MemoryClient, request: requests.InboxRequest) -> None:
+        self._client = client
+        self._request = request
+
+    async def load(self) -> Sequence[Memory]:
+        return await self._client.call(self._request)
+
+    async def is_open(self, item: Memory) -> bool:
+        # No decision about another one settles it.
+        return bool(item.id)
+
+    def id_of(self, item: Memory) -> str:
+        return item.id
+
+    def describe(self, item: Memory) -> list[tuple[Span, str]]:
+        return [((_headline(item), "green"), _text(item))]
+
+    def choices(self, item: Memory) -> list[Choice]:
+        async def approve() -> Decided:
+            return _decision("approved", await self._client.approve([item.id]))
+
+        async def decline() -> Decided:
+            return _decision("declined, it is in the trash", await self._client.decline([item.id]))
+
+        return [Choice(key="a", text="approve", decide=approve), Choice(key="d", text="decline", decide=decline)]
+
+
+def _decision(text: str, outcome: Outcome) -> Decided:
+    return Decided(text=text, run=outcome.run)
+
+
+async def _selected(client: MemoryClient, make: Make[Deciding], *, everything: bool) -> Deciding:
     request = make()
     if not everything:
         return request
     if request.ids:
         raise InvalidInput("ids and --all exclude each other", hint="Give one of them", field="ids")
-    return make(ids=[memory.id for memory in await client.inbox(limit=_MAX_MEMORIES)])
+    return make(ids=[memory.id for memory in await client.inbox(limit=MOST)])
 
 
-@verb(inbox_app, omits=_OMITS, helps=_HELPS)
+@verb(inbox_app, served=True, omits=_OMITS, helps=_HELPS)
 async def approve(client: MemoryClient, make: Make[requests.ApproveRequest], *, everything: All = False) -> Outcome:
     """Approve waiting memories."""
     return await client.call(await _selected(client, make, everything=everything))
 
 
-@verb(inbox_app, omits=_OMITS, helps=_HELPS)
+@verb(inbox_app, served=True, omits=_OMITS, helps=_HELPS)
 async def decline(client: MemoryClient, make: Make[requests.DeclineRequest], *, everything: All = False) -> Outcome:
     """Move waiting memories to the trash; `restore` brings them back."""
     return await client.call(await _selected(client, make, everything=everything))
 
 
 def _describe(memory: Memory) -> str:
+    return f"{_headline(memory)}\n   {shorten(_text(memory), limit=_MAX_TEXT)}\n   {memory.id}"
+
+
+def _headline(memory: Memory) -> str:
     by = f" by {memory.source.agent}" if memory.source.agent else ""
     about = f" [{memory.entity}]" if memory.entity else ""
     flags = f"  ({', '.join(memory.flags)})" if memory.flags else ""
-    text = memory.content or "; ".join(observation.text for observation in memory.observations)
-    head = f"{memory.label}{about}  {memory.created_at.date()}{by}{flags}"
-    return f"{head}\n   {shorten(text, limit=_MAX_TEXT)}\n   {memory.id}"
+    return f"{memory.label}{about}  {memory.created_at.date()}{by}{flags}"
+
+
+def _text(memory: Memory) -> str:
+    return memory.content or "; ".join(observation.text for observation in memory.observations)

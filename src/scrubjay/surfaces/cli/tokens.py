@@ -1,12 +1,13 @@
 """`scrubjay tokens`: create, list and revoke the tokens of HTTP clients."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from scrubjay.client import MemoryClient
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest, TokensRequest
 from scrubjay.model.token import Token

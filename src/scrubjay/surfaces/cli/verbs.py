@@ -9,20 +9,24 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.model import requests
 from scrubjay.model.branch import parse_version_or_branch
+from scrubjay.model.health import HealthReport
 from scrubjay.model.memory import Source, Trust
 from scrubjay.model.relation import Network
-from scrubjay.model.results import History, Outcome, Remembered, Written
-from scrubjay.surfaces.cli.command import DryRun, Make, plain, verb
-from scrubjay.surfaces.cli.render import RelationPath, RelationTree
+from scrubjay.model.results import History, Outcome, Remembered, Status, Written
+from scrubjay.surfaces.cli.command import DryRun, Make, Yes, plain, verb
+from scrubjay.surfaces.cli.render import MemoryTable, RelationPath, RelationTree, SpaceList
+from scrubjay.surfaces.cli.render_health import HealthCheck
 
 app = typer.Typer()
 
 # The state is that of the memories to which the verb applies.
 _OMITS = ("state",)
+# A list for people has no budget of tokens.
+_UNLIMITED = 1_000_000
 _SELECTION = {"category": "Only exactly this category."}
 
 
-@verb(app, reads=("text",))
+@verb(app, served=True, reads=("text",))
 async def remember(
     client: MemoryClient,
     make: Make[requests.RememberRequest],
@@ -43,7 +47,7 @@ plain(app, requests.RecallRequest, "Find memories that answer a question.")
 plain(app, requests.ReadRequest, "Print memories in full.")
 
 
-@verb(app, reads=("text",), omits=("source",))
+@verb(app, served=True, reads=("text",), omits=("source",))
 async def revise(client: MemoryClient, make: Make[requests.ReviseRequest]) -> Written:
     """Change a memory and keep the previous state as a version."""
     request = make()
@@ -69,7 +73,7 @@ async def purge(
     make: Make[requests.PurgeRequest],
     *,
     dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
 ) -> Outcome:
     """Delete memories in the trash for good.
 
@@ -127,7 +131,44 @@ plain(
     It lists the most frequent questions, the memories that were found and read most often, and those that never were.
     """,
 )
-plain(app, requests.StatusRequest, "Show health, sizes, backends and degraded parts.")
+
+
+@verb(app, served=True)
+async def status(
+    client: MemoryClient,
+    make: Make[requests.StatusRequest],
+    *,
+    health: Annotated[
+        bool, typer.Option("--health", help="Show the figures by day and the alerts, like `health`.")
+    ] = False,
+) -> Status | HealthReport:
+    """Show health, sizes, backends and degraded parts."""
+    return await client.health() if health else await client.call(make())
+
+
+@verb(app, served=True)
+async def health(
+    client: MemoryClient,
+    make: Make[requests.HealthRequest],
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only print the alerts; the exit code is 1 if there are any.")
+    ] = False,
+) -> HealthReport | HealthCheck:
+    """Show what is written, by whom, and what needs attention.
+
+    With --check it prints one line for each alert, for a script or a scheduler: the exit code is 0 without any, else 1.
+    """
+    report = await client.call(make())
+    return HealthCheck(ok=not report.alerts, alerts=report.alerts) if check else report
+
+
+plain(
+    app,
+    requests.SpacesRequest,
+    "List the spaces of the store.",
+    shown=lambda names: SpaceList(spaces=names),
+)
 plain(
     app,
     requests.ReembedRequest,
@@ -139,7 +180,20 @@ plain(
 plain(app, requests.DoctorRequest, "Check the store and say how to fix each problem.")
 
 
-@verb(app)
+@verb(
+    app,
+    name="list",
+    served=True,
+    omits=("query", "max_tokens", "min_score", "detail", "explain", "today", "around", "from_project"),
+    defaults={"limit": 20},
+)
+async def list_(client: MemoryClient, make: Make[requests.RecallRequest]) -> MemoryTable:
+    """List memories, the newest first, one a line."""
+    recalled = await client.call(make(max_tokens=_UNLIMITED))
+    return MemoryTable(hits=recalled.hits, cursor=recalled.cursor)
+
+
+@verb(app, served=True)
 async def history(
     client: MemoryClient,
     make: Make[requests.HistoryRequest],
@@ -155,13 +209,13 @@ async def history(
     return await client.call(make(diff=[parse_version_or_branch(version) for version in diff] if diff else None))
 
 
-@verb(app, name="log", omits=("diff",))
+@verb(app, name="log", served=True, omits=("diff",))
 async def log(client: MemoryClient, make: Make[requests.HistoryRequest]) -> History:
     """List the versions of a memory, like `history`."""
     return await client.call(make())
 
 
-@verb(app, name="diff", omits=("limit", "before", "diff"))
+@verb(app, name="diff", served=True, omits=("limit", "before", "diff"))
 async def diff(
     client: MemoryClient,
     make: Make[requests.HistoryRequest],

@@ -6,7 +6,8 @@ import logging
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -21,6 +22,7 @@ from scrubjay.auth.rate_limit import RateLimiter
 from scrubjay.auth.rate_limit_shared import SharedRateLimiter
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotAllowed
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Caller, Grant
 from scrubjay.model.requests import TokensRequest
 from scrubjay.model.token import TokenState
@@ -30,7 +32,7 @@ from scrubjay.ports.cluster import ClusterStore
 from scrubjay.rpc.codec import error_to_json, find_verb, problem
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.lazy import make_in_background, open_in_background
+from scrubjay.surfaces.daemon.lazy import make_on_demand, open_on_demand
 from scrubjay.surfaces.daemon.logs import log_access
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcCall, RpcDispatcher, parse_call, public_error
@@ -43,9 +45,13 @@ from scrubjay.surfaces.http.auth_middleware import (
     grant_of,
 )
 from scrubjay.surfaces.http.body import BodyReader, UploadBuffer, split_lines
+from scrubjay.surfaces.http.browser_session import HOME, PREFIX
 from scrubjay.surfaces.http.problems import error_response, is_json, not_declared_as_json, problem_response
 from scrubjay.surfaces.http.server import ConnectionLimits, RunningServer, serve_http
 from scrubjay.telemetry import request_id
+
+if TYPE_CHECKING:
+    from scrubjay.surfaces.rest.deps import RestDependencies
 
 _log = logging.getLogger(__name__)
 _MAX_PORT = 65535
@@ -77,27 +83,36 @@ class HttpServer:
         host, port = listener.getsockname()[:2]
         authenticator = await self._authenticator(host)
         async with (
-            # REST first: it loads faster.
-            make_in_background(lambda: self._rest(authenticator)) as rest,
-            open_in_background(load_protocol, lambda: self.mcp_sessions.http_site(authenticator.is_valid)) as mcp,
+            # Each takes as long to load as half of the daemon, and many daemons serve only the socket.
+            make_on_demand(lambda: self._rest(authenticator)) as rest,
+            make_on_demand(lambda: self._dashboard(authenticator)) as dashboard,
+            open_on_demand(load_protocol, lambda: self.mcp_sessions.http_site(authenticator.is_valid)) as mcp,
         ):
-            app = http_app(self.dispatcher, policy=self._policy(authenticator, host, port), rest=rest, mcp=mcp)
+            policy = self._policy(authenticator, host, port)
+            app = http_app(self.dispatcher, policy=policy, rest=rest, mcp=mcp, dashboard=dashboard)
             async with serve_http(app, listener, limits=self.limits) as server:
                 self.metrics.clients("http", lambda: server.connections)
                 _log.info("listening", extra={"fields": {"http": http_address(listener)}})
                 yield server
 
     def _rest(self, authenticator: Authenticator) -> ASGIApp:
-        # Loading takes a third of a second; the socket need not wait for it.
         from scrubjay.surfaces.rest.app import make_rest_app  # noqa: PLC0415
+
+        return make_rest_app(self._dependencies(authenticator))
+
+    def _dashboard(self, authenticator: Authenticator) -> ASGIApp:
+        from scrubjay.surfaces.dashboard.app import make_dashboard  # noqa: PLC0415
+
+        return make_dashboard(self._dependencies(authenticator), authenticator)
+
+    def _dependencies(self, authenticator: Authenticator) -> "RestDependencies":
         from scrubjay.surfaces.rest.deps import RestDependencies  # noqa: PLC0415
 
-        dependencies = RestDependencies(
+        return RestDependencies(
             engine=self.dispatcher.engine, notes=self.dispatcher.notes, gate=self.dispatcher.limiter,
             changes=self.mcp_sessions.changes, authenticator=authenticator, metrics=self.metrics,
             space=self.settings.space, heartbeat_seconds=self.heartbeat_seconds, send_seconds=self.send_seconds,
         )  # fmt: skip
-        return make_rest_app(dependencies)
 
     async def _authenticator(self, host: str) -> Authenticator:
         settings, engine = self.settings, self.dispatcher.engine
@@ -181,7 +196,17 @@ def http_address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def http_app(dispatcher: RpcDispatcher, *, policy: RequestPolicy, rest: ASGIApp, mcp: ASGIApp) -> Starlette:
+def http_addresses(http: str) -> dict[str, str]:
+    """Return the address of each interface at a URL, which is that of the dashboard."""
+    return {
+        "address": http, "mcp": f"{http}/mcp", "rest": f"{http}/api/v1", "docs": f"{http}/docs",
+        "metrics": f"{http}/metrics",
+    }  # fmt: skip
+
+
+def http_app(
+    dispatcher: RpcDispatcher, *, policy: RequestPolicy, rest: ASGIApp, mcp: ASGIApp, dashboard: ASGIApp
+) -> Starlette:
     """Return the application with all routes, behind the authentication."""
 
     async def call(request: Request) -> Response:
@@ -197,6 +222,8 @@ def http_app(dispatcher: RpcDispatcher, *, policy: RequestPolicy, rest: ASGIApp,
             Route("/call/{verb}", call, methods=["POST"]),
             Route("/mcp", endpoint=mcp),
             Route("/mcp/{toolset}", endpoint=mcp),
+            Route(HOME, endpoint=dashboard),
+            Route(f"{PREFIX}/{{page:path}}", endpoint=dashboard),
         ],
         middleware=[Middleware(AuthMiddleware, policy=policy)],
         exception_handlers={_METHOD_NOT_ALLOWED: _method_not_allowed},

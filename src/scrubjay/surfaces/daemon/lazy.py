@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
@@ -34,23 +34,25 @@ async def load_in_thread(load: Callable[[], T]) -> T:
 
 
 @asynccontextmanager
-async def make_in_background(make: Callable[[], ASGIApp]) -> AsyncGenerator[ASGIApp]:
-    """Make an application in a thread; early requests wait for it."""
-    making = asyncio.create_task(load_in_thread(make))
+async def make_on_demand(make: Callable[[], ASGIApp]) -> AsyncGenerator[ASGIApp]:
+    """Make an application in a thread once a request needs it; requests wait for it."""
+    app = _PendingApp(lambda: load_in_thread(make))
     try:
-        yield _PendingApp(making)
+        yield app
     finally:
-        # A thread cannot be cancelled.
-        await asyncio.gather(making, return_exceptions=True)
+        await app.end()
 
 
 @asynccontextmanager
-async def open_in_background(load: Callable[[], None], make: Callable[[], ManagedApp]) -> AsyncGenerator[ASGIApp]:
-    """Load packages in a thread, then make and open an application; early requests wait for it."""
-    opened, closing = asyncio.get_running_loop().create_future(), asyncio.Event()
+async def open_on_demand(load: Callable[[], None], make: Callable[[], ManagedApp]) -> AsyncGenerator[ASGIApp]:
+    """Load packages in a thread once a request needs them, then make and open an application; requests wait for it."""
+    opened, needed, closing = asyncio.get_running_loop().create_future(), asyncio.Event(), asyncio.Event()
 
     async def run() -> None:
         try:
+            await needed.wait()
+            if closing.is_set():
+                return
             await load_in_thread(load)
             app = make()
             async with app.open():
@@ -61,22 +63,37 @@ async def open_in_background(load: Callable[[], None], make: Callable[[], Manage
                 opened.set_exception(error)
             raise
 
+    async def need() -> ASGIApp:
+        needed.set()
+        return await opened
+
     # In a task of its own, because the same task must open and close it.
     running = asyncio.create_task(run())
+    app = _PendingApp(need)
     try:
-        yield _PendingApp(opened)
+        yield app
     finally:
         closing.set()
-        await asyncio.gather(running, opened, return_exceptions=True)
+        needed.set()
+        await asyncio.gather(running, return_exceptions=True)
+        await app.end()
 
 
 class _PendingApp:
-    """An application that may not be ready yet."""
+    """An application that may not be ready yet; the first request starts to load it."""
 
-    def __init__(self, app: asyncio.Future[ASGIApp]) -> None:
-        self._app = app
+    def __init__(self, load: Callable[[], Coroutine[object, object, ASGIApp]]) -> None:
+        self._load = load
+        self._app: asyncio.Task[ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._app is None:
+            self._app = asyncio.create_task(self._load())
         # A disconnected client must not cancel the application for the others.
         app = await asyncio.shield(self._app)
         await app(scope, receive, send)
+
+    async def end(self) -> None:
+        """Wait for what is being loaded: a thread cannot be cancelled."""
+        if self._app is not None:
+            await asyncio.gather(self._app, return_exceptions=True)

@@ -1,7 +1,13 @@
 """The lock that allows one daemon per data folder; its file records the pid and the addresses of its holder."""
 
+import asyncio
 import json
+import logging
 import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -10,26 +16,58 @@ from scrubjay.errors import DaemonRunning
 from scrubjay.locking import FileLock
 from scrubjay.model.memory import Json
 from scrubjay.paths import daemon_file
+from scrubjay.surfaces.cli.by_daemon import running_pid
 from scrubjay.version import VERSION
 
+_log = logging.getLogger(__name__)
+_PAUSE = 0.05
 
-def hold_daemon_lock(data: Path) -> FileLock:
-    """Take the lock; raises DaemonRunning, with the pid of its holder, if it is taken."""
+
+async def hold_daemon_lock(data: Path, *, seconds: float = 0.0) -> FileLock:
+    """Take the lock; raises DaemonRunning, with the pid of its holder, if it is taken.
+
+    `seconds`: so long, a daemon that leaves when it is idle gets to finish its work and make room.
+    """
     lock = FileLock(daemon_file(data))
-    if not take_lock(lock, data, exclusive=True):
-        pid = read_daemon_record(data).get("pid")
-        raise DaemonRunning(
-            f"a daemon already serves {data} (pid {pid})",
-            hint=f"Use it as it is, or stop it with `kill {pid}`",
-            pid=cast("int | None", pid),
-            path=str(data),
-        )
+    end = time.monotonic() + seconds
+    signalled: set[int] = set()
+    while not take_lock(lock, data, exclusive=True):
+        record = read_daemon_record(data)
+        if (
+            not record.get("idle")
+            or time.monotonic() >= end
+            or not await asyncio.to_thread(_ask_to_leave, data, signalled)
+        ):
+            pid = record.get("pid")
+            raise DaemonRunning(
+                f"a daemon already serves {data} (pid {pid})",
+                hint=f"Use it as it is{_at(record)}, or stop it with `scrubjay stop`",
+                pid=cast("int | None", pid),
+                path=str(data),
+            )
+        await asyncio.sleep(_PAUSE)
     return lock
 
 
-def record_daemon(data: Path, *, socket: Path, http: str) -> None:
-    """Record the pid and the addresses of the holder of the lock."""
-    record = {"pid": os.getpid(), "scrubjay": VERSION, "socket": str(socket), "http": http}
+def _at(record: Mapping[str, Json]) -> str:
+    return f" (it serves {record['http']})" if record.get("http") else ""
+
+
+def _ask_to_leave(data: Path, signalled: set[int]) -> bool:
+    """Send the daemon the signal to stop, once; return False if it is this process."""
+    # The record may be that of an earlier one: who answers at the socket is the one.
+    pid = running_pid(data)
+    if pid is not None and pid not in signalled and pid != os.getpid():
+        signalled.add(pid)
+        _log.info("taking over", extra={"fields": {"from": pid}})
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    return pid != os.getpid()
+
+
+def record_daemon(data: Path, *, socket: Path, http: str, idle: float = 0.0) -> None:
+    """Record the pid and the addresses of the holder of the lock, and after how many seconds it leaves when idle."""
+    record = {"pid": os.getpid(), "scrubjay": VERSION, "socket": str(socket), "http": http, "idle": idle}
     daemon_file(data).write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 

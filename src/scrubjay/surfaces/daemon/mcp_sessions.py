@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from scrubjay.engine import Engine
 from scrubjay.errors import NotAllowed
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import OWNER, Grant
 from scrubjay.notes.service import Notes
 from scrubjay.rpc.frames import Frame, LineReader

@@ -5,18 +5,20 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import field, replace
+from typing import TypeVar, cast
 
 from scrubjay.engine import Engine
 from scrubjay.errors import Busy, InvalidInput, NotAllowed, ScrubjayError
 from scrubjay.graph.status import restrict_to_space
+from scrubjay.lazy import dataclass
+from scrubjay.model.arguments import Request
 from scrubjay.model.caller import OWNER, Caller, Grant
 from scrubjay.model.memory import Json
 from scrubjay.model.requests import ExportRequest, ImportRequest
 from scrubjay.model.results import Status
 from scrubjay.model.transfer import Imported
-from scrubjay.model.verbs import VERBS
+from scrubjay.model.verbs import VERBS, verb_of
 from scrubjay.notes.service import Notes
 from scrubjay.ports import Progress
 from scrubjay.rpc.codec import find_verb, parse_caller, parse_request, to_json_without_defaults
@@ -25,6 +27,7 @@ from scrubjay.service import LocalService
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.http.body import UploadBuffer
 
+R = TypeVar("R")
 _BATCH = 50
 _EXPORT = "export"
 # A progress bar needs no more updates than this.
@@ -56,6 +59,8 @@ class RpcDispatcher:
     engine: Engine
     limiter: RequestLimiter
     notes: Notes | None = None
+    # Where it can be reached, for `status`.
+    addresses: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def new_upload(self) -> UploadBuffer:
         """Return a buffer for the lines of a call."""
@@ -77,6 +82,18 @@ class RpcDispatcher:
                 upload.close()
             raise
 
+    async def call(self, request: Request[R], *, who: Caller, progress: Progress | None = None) -> R:
+        """Carry out a request of the owner."""
+        verb = verb_of(request)
+        work = LocalService.over(self.engine, self.notes).call(request, who=who, progress=progress)
+        try:
+            answer: object = await self.limiter.run(
+                verb.name, work, reads=verb.reads or verb.stops, long=verb.long
+            )  # fmt: skip
+        except Exception as error:
+            raise public_error(error, verb=verb.name) from error
+        return cast("R", self._status(answer, OWNER, who) if isinstance(answer, Status) else answer)
+
     async def _execute(self, call: RpcCall, send: SendFrame, upload: UploadBuffer | None) -> Json:
         # A write is finished even if its caller is gone: until then it needs the uploaded lines.
         with closing(upload or self.new_upload()) as lines:
@@ -87,7 +104,9 @@ class RpcDispatcher:
                 await self.engine.backfill()
             if call.verb == "get_memory_status":
                 answer = restrict_to_space(cast("dict[str, Json]", answer))
-        return to_json_without_defaults(self._status(answer, call.grant) if isinstance(answer, Status) else answer)
+        return to_json_without_defaults(
+            self._status(answer, call.grant, call.who) if isinstance(answer, Status) else answer
+        )
 
     async def _call_service(self, call: RpcCall, send: SendFrame, upload: UploadBuffer) -> object:
         request = parse_request(call.verb, call.arguments)
@@ -97,11 +116,13 @@ class RpcDispatcher:
             return await service.import_(request, upload.lines, who=call.who, progress=progress)
         return await service.call(request, who=call.who, progress=progress)
 
-    def _status(self, answer: Status, grant: Grant) -> Status:
+    def _status(self, answer: Status, grant: Grant, who: Caller) -> Status:
         if not grant.allows_all_spaces:
             return answer.limited_to_space
         daemon = {"pid": os.getpid(), "requests": self.limiter.active, "served": self.limiter.served}
-        return replace(answer, daemon=daemon)
+        # The socket is a file of the server.
+        seen = {name: at for name, at in self.addresses.items() if who.sees_paths or name != "socket"}
+        return replace(answer, daemon={**daemon, **seen})
 
     async def _export(self, call: RpcCall, send: SendFrame, drain: Drain) -> Json:
         request = cast("ExportRequest", parse_request(_EXPORT, call.arguments))

@@ -1,10 +1,11 @@
 """A client that calls verbs over the socket: its calls run concurrently, and each answer is sent when it is ready."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
 from scrubjay.rpc.frames import Frame, LineJoiner, LineReader, decode_frame, encode_frame

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -20,6 +20,8 @@ from scrubjay.app.stores import is_encrypted
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
+from scrubjay.lazy import dataclass
+from scrubjay.locking import FileLock
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.observability.tracing import tracing
 from scrubjay.observability.watchdog import watch_loop
@@ -27,15 +29,16 @@ from scrubjay.paths import socket_file
 from scrubjay.rpc.frames import LineReader
 from scrubjay.settings import Settings
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address
-from scrubjay.surfaces.daemon.lazy import load_in_thread
+from scrubjay.surfaces.daemon.alerts import Webhook, look_at_health
+from scrubjay.surfaces.daemon.command_session import CommandSession
+from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address, http_addresses
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, record_daemon
-from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
+from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
 from scrubjay.surfaces.daemon.socket_server import BACKLOG, SocketServer, bind_socket
-from scrubjay.surfaces.daemon.upkeep import follow_model, run_jobs, run_notes_sync, run_upkeep
+from scrubjay.surfaces.daemon.upkeep import Look, follow_model, run_jobs, run_notes_sync, run_upkeep
 from scrubjay.surfaces.http.server import ACCEPTED_AT_ONCE, ConnectionLimits, RunningServer, allowed_connections
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.text import related_words
@@ -44,6 +47,7 @@ _log = logging.getLogger(__name__)
 # Accepted requests get this much more time than one operation before the daemon stops without them.
 _GRACE_SECONDS = 5.0
 _IDLE_POLL_SECONDS = 1.0
+_FOLDER_POLL_SECONDS = 2.0
 _SWITCH_SECONDS = 0.001
 
 
@@ -91,9 +95,11 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
     settings = options.settings
     pick(options.tools)
     async with AsyncExitStack() as stack:
-        stack.callback(hold_daemon_lock(settings.data).release)
+        # One that a person starts replaces one that an agent has started, whose clients then come to it.
+        lock = await hold_daemon_lock(settings.data, seconds=0.0 if options.idle else _patience(settings))
+        stack.callback(lock.release)
         socket = socket_file(settings.data)
-        record_daemon(settings.data, socket=socket, http="")
+        record_daemon(settings.data, socket=socket, http="", idle=options.idle)
         listener = bind_http(options.http, required=options.http_required) if options.http else None
         if listener is not None:
             stack.callback(listener.close)
@@ -105,6 +111,7 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         if isinstance(engine.curator, CurationRunner):
             engine.curator.active_requests = lambda: limiter.active
         metrics = Metrics(engine=engine, limiter=limiter)
+        look = _watch_health(engine, metrics, settings)
         stack.enter_context(telemetry.observe(metrics))
         stack.enter_context(watch_loop(metrics.loop_lag))
         await stack.enter_async_context(tracing(settings.traces))
@@ -112,8 +119,9 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         sessions = McpSessions(
             engine=engine, limiter=limiter, changes=changes, space=settings.space, tools=options.tools, notes=notes
         )
-        dispatcher = RpcDispatcher(engine=engine, limiter=limiter, notes=notes)
-        record_daemon(settings.data, socket=socket, http=http)
+        addresses = {"socket": str(socket), **(http_addresses(http) if http else {})}
+        dispatcher = RpcDispatcher(engine=engine, limiter=limiter, notes=notes, addresses=addresses)
+        record_daemon(settings.data, socket=socket, http=http, idle=options.idle)
         http_server: RunningServer | None = None
         if listener is not None:
             server = HttpServer(
@@ -122,7 +130,9 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
             )  # fmt: skip
             http_server = await stack.enter_async_context(server.open(listener))
         # The socket comes last, so that its clients find everything else open.
-        socket_server = await stack.enter_async_context(_serve_socket(socket, dispatcher=dispatcher, sessions=sessions))
+        socket_server = await stack.enter_async_context(
+            _serve_socket(socket, dispatcher=dispatcher, sessions=sessions, data=settings.data)
+        )
         metrics.clients("socket", lambda: socket_server.connections)
 
         def connections() -> int:
@@ -130,27 +140,40 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
 
         idle = _stop_when_idle(options.idle, running, limiter, connections=connections)
         async with _in_background(
-            _warm_up(engine), run_upkeep(engine, store), run_jobs(engine, store), run_notes_sync(notes, changes),
-            follow_model(engine), idle,
+            _warm_up(engine), run_upkeep(engine, store, look=look), run_jobs(engine, store, look=look),
+            run_notes_sync(notes, changes), follow_model(engine), idle, _stop_without_folder(lock, running, settings),
         ):  # fmt: skip
             yield running
         # New requests are refused from here on, and running ones get their answers before the sockets close.
         changes.close()
-        unfinished = await limiter.close(seconds=settings.operation_seconds + _GRACE_SECONDS)
+        unfinished = await limiter.close(seconds=_patience(settings))
         if unfinished:
             _log.warning("requests are unfinished", extra={"fields": {"requests": unfinished}})
 
 
+def _watch_health(engine: Engine, metrics: Metrics, settings: Settings) -> Look:
+    """Let `health` show the latencies of this daemon; return a function that looks at the health once."""
+    webhook = Webhook(settings.alert_webhook) if settings.alert_webhook else None
+    if engine.reporter is not None:
+        engine.reporter.latencies = metrics.latencies
+    return partial(look_at_health, engine, webhook=webhook, publish=metrics.health)
+
+
 @asynccontextmanager
 async def _serve_socket(
-    path: Path, *, dispatcher: RpcDispatcher, sessions: McpSessions
+    path: Path, *, dispatcher: RpcDispatcher, sessions: McpSessions, data: Path
 ) -> AsyncGenerator[SocketServer]:
     """Accept clients on this machine."""
 
     async def handle_verbs(lines: LineReader, writer: asyncio.StreamWriter) -> None:
         await RpcSession(lines, writer, dispatcher=dispatcher).run()
 
-    socket_server = SocketServer({"verbs": lambda _: handle_verbs, "mcp": sessions.handshake})
+    async def handle_command(lines: LineReader, writer: asyncio.StreamWriter) -> None:
+        await CommandSession(lines, writer, dispatcher=dispatcher, data=data).run()
+
+    socket_server = SocketServer(
+        {"verbs": lambda _: handle_verbs, "commands": lambda _: handle_command, "mcp": sessions.handshake}
+    )
     listener = bind_socket(path)
     server = await asyncio.start_unix_server(socket_server.accept, sock=listener, backlog=ACCEPTED_AT_ONCE)
     listener.listen(BACKLOG)
@@ -160,7 +183,8 @@ async def _serve_socket(
     finally:
         server.close()
         await socket_server.close()
-        os.unlink(path)  # noqa: PTH108 - at the end no client waits for the event loop
+        with suppress(FileNotFoundError):  # The folder may be gone.
+            os.unlink(path)  # noqa: PTH108 - at the end no client waits for the event loop
 
 
 @asynccontextmanager
@@ -176,12 +200,11 @@ async def _in_background(*works: Coroutine[object, object, None]) -> AsyncGenera
 
 
 async def _warm_up(engine: Engine) -> None:
-    """Load words, model, index and protocol early; if model or index fail, lexical search still works."""
+    """Load words, model and index early; if model or index fail, lexical search still works."""
     await asyncio.to_thread(related_words.load)
     with suppress(ScrubjayError):
         await engine.index.open()
         await engine.embedder.embed_query("warm")
-    await load_in_thread(load_protocol)
 
 
 async def _stop_when_idle(
@@ -196,6 +219,22 @@ async def _stop_when_idle(
             _log.info("the daemon was idle", extra={"fields": {"seconds": seconds}})
             running.stopping.set()
             return
+
+
+async def _stop_without_folder(lock: FileLock, running: RunningDaemon, settings: Settings) -> None:
+    """Stop once the data folder is deleted: no client finds this daemon, and what it accepts is lost."""
+    # A database is elsewhere.
+    while not settings.database_url:
+        await asyncio.sleep(_FOLDER_POLL_SECONDS)
+        if not lock.is_in_place:
+            _log.warning("the data folder is gone", extra={"fields": {"data": str(settings.data)}})
+            running.stopping.set()
+            return
+
+
+def _patience(settings: Settings) -> float:
+    """How long accepted requests may take."""
+    return settings.operation_seconds + _GRACE_SECONDS
 
 
 def _forbid_core_dumps() -> None:

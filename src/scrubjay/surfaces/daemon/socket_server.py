@@ -7,10 +7,11 @@ import socket
 import stat
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from scrubjay.errors import InvalidInput, NotAllowed, ScrubjayError, StoreReadOnly
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
 from scrubjay.rpc.frames import Frame, LineReader, decode_frame, encode_frame, require_same_protocol
@@ -47,18 +48,18 @@ class SocketServer:
     def __init__(self, protocols: Mapping[str, Handshake], *, owner: int | None = None) -> None:
         self._protocols = protocols
         self._owner = os.getuid() if owner is None else owner
-        self._readers: dict[asyncio.Task[None], asyncio.StreamReader] = {}
+        self._clients: dict[asyncio.Task[None], tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
 
     @property
     def connections(self) -> int:
         """The number of connected clients."""
-        return len(self._readers)
+        return len(self._clients)
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a client until it disconnects."""
         task = asyncio.current_task()
         assert task is not None
-        self._readers[task] = reader
+        self._clients[task] = reader, writer
         try:
             await self._serve(LineReader(reader), writer)
         except (OSError, asyncio.CancelledError):
@@ -66,20 +67,21 @@ class SocketServer:
         except Exception:  # noqa: BLE001 - the edge of the surface: one client must not end the daemon.
             _log.exception("a session failed")
         finally:
-            del self._readers[task]
+            del self._clients[task]
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
     async def close(self) -> None:
         """End all sessions after the pending answers are sent."""
-        # As if each client had sent its last request.
-        for reader in self._readers.values():
+        # As if each client had sent its last request: a reader may not get more after that.
+        for reader, writer in self._clients.values():
+            cast("asyncio.Transport", writer.transport).pause_reading()
             reader.feed_eof()
         for seconds in (_CLOSE_SECONDS, None):
-            if self._readers:
-                await asyncio.wait(set(self._readers), timeout=seconds)
-            for task in list(self._readers):
+            if self._clients:
+                await asyncio.wait(set(self._clients), timeout=seconds)
+            for task in list(self._clients):
                 task.cancel()
 
     async def _serve(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:

@@ -5,8 +5,9 @@ Of several servers that share a store, the leader does it.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from scrubjay import telemetry
 from scrubjay.curation.executor import JobExecutor
@@ -19,19 +20,32 @@ from scrubjay.ports import RecordStore
 from scrubjay.ports.cluster import ClusterStore, Leadership
 from scrubjay.surfaces.changes import ChangeBroadcaster
 
+if TYPE_CHECKING:
+    from scrubjay.notes.vault import Vault
+
 _log = logging.getLogger(__name__)
 _NAME = "upkeep"
 _SECONDS = 300.0
 # How often the leader looks for jobs from other servers.
 _JOB_POLL_SECONDS = 5.0
 _CURATION_POLL_SECONDS = 60.0
+# How often the alerts of all spaces are looked at.
+_HEALTH_SECONDS = 300.0
+# The wait before vectors are made that could not be made.
+_VECTORS_SECONDS = 300.0
 # How often to look for a choice of another server.
 _MODEL_SECONDS = 5.0
 # The wait before the sync of notes is tried again after a failure.
 _NOTES_RETRY_SECONDS = 5.0
 
 
-async def run_upkeep(engine: Engine, store: RecordStore, *, seconds: float = _SECONDS) -> None:
+Look = Callable[[], Awaitable[object]]
+"""Looks at the health of all spaces."""
+
+
+async def run_upkeep(
+    engine: Engine, store: RecordStore, *, look: Look | None = None, seconds: float = _SECONDS
+) -> None:
     """Tidy a shared store, embed what is missing and run jobs while this server is the leader; never returns then.
 
     A store on one machine is tidied when it is opened.
@@ -48,6 +62,8 @@ async def run_upkeep(engine: Engine, store: RecordStore, *, seconds: float = _SE
                     _maintain(engine, store, seconds=seconds),
                     _job_executor(engine).work(seconds=_JOB_POLL_SECONDS),
                     _curate(engine),
+                    _finish_model(engine),
+                    _watch(look),
                 )
                 await _run_while_leading(works, leader)
 
@@ -64,21 +80,28 @@ async def follow_model(engine: Engine, *, seconds: float = _MODEL_SECONDS) -> No
         await _attempt(follow(engine.models), name="the change of the embedding model")
 
 
-async def run_jobs(engine: Engine, store: RecordStore) -> None:
+async def run_jobs(engine: Engine, store: RecordStore, *, look: Look | None = None) -> None:
     """Run the jobs of a store that only this server uses, and curate its spaces; never returns then."""
     if not isinstance(store, ClusterStore):
-        await asyncio.gather(_job_executor(engine).work(), _curate(engine))
+        await asyncio.gather(
+            _job_executor(engine).work(), _curate(engine), _finish_model(engine), _watch(look),
+            _attempt(engine.backfill(), name="embedding of what has no vector"),
+        )  # fmt: skip
 
 
 async def run_notes_sync(notes: Notes, changes: ChangeBroadcaster) -> None:
     """Synchronize the folder of notes once there is one; never returns then."""
     if notes.vaults is None:
         return
-    vault = await notes.vaults.wait_until_open()
-    async with changes.subscribe(notes.vaults.space, lambda _: vault.wake()):
-        while True:
-            await _attempt(vault.run(), name="the sync of notes")
-            await asyncio.sleep(_NOTES_RETRY_SECONDS)
+    space = notes.vaults.space
+
+    async def follow(vault: "Vault") -> None:
+        async with changes.subscribe(space, lambda _: vault.wake()):
+            while True:
+                await _attempt(vault.run(), name="the sync of notes")
+                await asyncio.sleep(_NOTES_RETRY_SECONDS)
+
+    await notes.vaults.follow(follow)
 
 
 def _job_executor(engine: Engine) -> JobExecutor:
@@ -92,6 +115,27 @@ async def _curate(engine: Engine, *, seconds: float = _CURATION_POLL_SECONDS) ->
         await asyncio.sleep(seconds)
 
 
+async def _watch(look: Look | None, *, seconds: float = _HEALTH_SECONDS) -> None:
+    while True:
+        # Not while the daemon starts: its first clients wait for it.
+        await asyncio.sleep(seconds)
+        if look is not None:
+            await _attempt(look(), name="the look at the health")
+
+
+async def _finish_model(engine: Engine, *, seconds: float = _VECTORS_SECONDS) -> None:
+    """Make the vectors of the settings' model, and use it, whenever another one stands in for it; never returns."""
+    while True:
+        if engine.models is None:
+            # A leader's other work ends with the first that returns.
+            await asyncio.Event().wait()
+            continue
+        await engine.models.wait_until_temporary()
+        await _attempt(engine.models.finish(), name="the change to the embedding model of the settings")
+        if engine.models.is_temporary:
+            await asyncio.sleep(seconds)
+
+
 async def _maintain(engine: Engine, store: RecordStore, *, seconds: float) -> None:
     async def tidy_and_embed() -> None:
         await store.tidy()
@@ -102,7 +146,7 @@ async def _maintain(engine: Engine, store: RecordStore, *, seconds: float) -> No
         await asyncio.sleep(seconds)
 
 
-async def _attempt(work: Coroutine[object, object, object], *, name: str) -> None:
+async def _attempt(work: Awaitable[object], *, name: str) -> None:
     """Do periodic work, and only log its failure: the next attempt comes later."""
     try:
         await work

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
@@ -25,8 +25,17 @@ from scrubjay.errors import (
     TooManyRequests,
     TooSlow,
 )
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Grant
 from scrubjay.surfaces.http.body import BodyReader, ClientGone, replay_body
+from scrubjay.surfaces.http.browser_session import (
+    LOGIN,
+    MAX_LOGIN_BYTES,
+    is_open_page,
+    is_page,
+    refuse_page,
+    session_token,
+)
 from scrubjay.surfaces.http.problems import error_response, unexpected_error
 
 _log = logging.getLogger(__name__)
@@ -40,9 +49,9 @@ _WEBSOCKET_INTERNAL_ERROR = 1011
 _PREFIXES = ("/api/v1",)
 _MCP = "/mcp"
 PUBLIC_PATHS = frozenset(
-    f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json")
+    f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json", "docs")
 )
-"""Health checks and the OpenAPI description, which need no token."""
+"""Health checks and the OpenAPI description, for programs and as a page, which need no token."""
 # The values of `Sec-Fetch-Site` for our own pages and for what the user typed.
 _OWN_SITES = ("same-origin", "none")
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -131,7 +140,9 @@ class AuthMiddleware:
                 receive = limited if body is None else replay_body(body, receive)
         except ScrubjayError as error:
             telemetry.count("refused", why=_refusal_reason(error))
-            await error_response(error)(scope, receive, exchange.send_message)
+            sends_to_login = isinstance(error, NotAdmitted) and scope["type"] == "http" and is_page(scope["path"])
+            response = refuse_page(scope) if sends_to_login else error_response(error)
+            await response(scope, receive, exchange.send_message)
             return
         try:
             await self._app(scope, receive, exchange.send_message)
@@ -154,7 +165,11 @@ class AuthMiddleware:
         if scope["path"] in PUBLIC_PATHS:
             # These paths take no body: a caller without a token must not use up memory for bodies.
             return Grant(spaces=(), body_bytes=1)
+        if is_open_page(scope["path"]):
+            return Grant(spaces=(), body_bytes=MAX_LOGIN_BYTES if scope["path"] == LOGIN else 1)
         authorization = headers.getlist("authorization")
+        if not authorization and is_page(scope["path"]) and (token := session_token(headers)):
+            authorization = [f"Bearer {token}"]
         try:
             # Two headers are joined, which makes them invalid: a proxy may have checked only one of them.
             grant = await self._policy.authenticator.authenticate(", ".join(authorization) if authorization else None)

@@ -8,7 +8,6 @@ import time
 from asyncio import AbstractEventLoop, TimerHandle, Transport
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from itertools import chain
@@ -23,6 +22,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from scrubjay.errors import Busy
+from scrubjay.lazy import dataclass
 from scrubjay.rpc.codec import PROBLEM, problem
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.auth_middleware import PUBLIC_PATHS

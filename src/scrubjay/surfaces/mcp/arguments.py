@@ -1,16 +1,18 @@
 """The arguments of a tool: checked against its schema, with errors that say how to correct them."""
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.protocols import Validator
 from rapidfuzz import process
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.arguments import ArgumentGroup, arguments_of
 from scrubjay.model.memory import Json
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
 
 Schema = Mapping[str, Json]
 
@@ -56,7 +58,14 @@ class ArgumentChecker:
         self._properties = cast("Mapping[str, Schema]", schema.get("properties") or {})
         required = schema.get("required")
         self._required = frozenset(cast("list[str]", required)) if isinstance(required, list) else frozenset[str]()
-        self._validator = cast("Validator", Draft202012Validator(dict(schema)))
+        self._schema = dict(schema)
+
+    @cached_property
+    def _validator(self) -> "Validator":
+        # Loaded on demand: a daemon without agents needs no schemas.
+        from jsonschema import Draft202012Validator  # noqa: PLC0415
+
+        return cast("Validator", Draft202012Validator(self._schema))
 
     def check(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Return the arguments without optional nulls; raises InvalidInput."""
@@ -78,7 +87,7 @@ class ArgumentChecker:
         is_names = expected.get("type") == "array" and "items" not in expected
         return [value] if is_names and isinstance(value, str) else value
 
-    def _explain(self, error: ValidationError) -> InvalidInput:
+    def _explain(self, error: "ValidationError") -> InvalidInput:
         path = _join(self._path, cast("Iterable[str | int]", error.absolute_path))
         rule, expected = str(error.validator), cast("Json", error.validator_value)
         value = cast("Json", error.instance)

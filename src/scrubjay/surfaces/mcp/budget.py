@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 from scrubjay.text.cost import end_within, estimate_tokens
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -13,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from scrubjay.lazy import dataclass
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display
 from scrubjay.surfaces.mcp.messages import RejectedMessage, parse_message, reject

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mcp_types import (
     INVALID_PARAMS,
@@ -18,6 +17,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
 _EXPECTED: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}

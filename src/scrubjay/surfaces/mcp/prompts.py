@@ -1,7 +1,6 @@
 """Prompts: four tasks that people give an agent about its memory, and completions for their arguments."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from mcp_types import (
     CompleteResult,
@@ -18,6 +17,7 @@ from mcp_types import (
 )
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.checks import require_text
 from scrubjay.model.labels import NOTICE
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar, cast
 
 from mcp.server.context import ServerRequestContext
@@ -39,6 +39,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress

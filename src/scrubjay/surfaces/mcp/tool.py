@@ -1,12 +1,13 @@
 """The types of a tool: its declaration, the context it runs in and the result it returns."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeVar
 
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import OWNER, Caller, Grant
 from scrubjay.model.memory import Json
 from scrubjay.notes.service import Notes

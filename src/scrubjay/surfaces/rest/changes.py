@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from scrubjay.errors import InvalidInput, StoreError, TooManyRequests
+from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Change
 from scrubjay.model.relation import Relation
 from scrubjay.rpc.codec import to_json
@@ -74,7 +75,7 @@ async def changes(
         raise InvalidInput(f"Last-Event-ID must be a number, not {last!r}", field="Last-Event-ID")
     limiter: StreamLimiter = request.app.state.streams
     feed = await ChangeFeed.start(context, limiter, after=int(last) if last else after)
-    return _EventStream(feed, send_seconds=context.dependencies.send_seconds)
+    return EventStream(feed, send_seconds=context.dependencies.send_seconds)
 
 
 @routes.websocket("/changes")
@@ -199,7 +200,7 @@ class ChangeFeed:
         self._wake.set()
 
 
-class _EventStream(Response):
+class EventStream(Response):
     """Server-sent events until the client disconnects or stops reading."""
 
     media_type = _STREAM

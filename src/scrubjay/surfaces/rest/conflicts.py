@@ -1,11 +1,11 @@
 """Conflicts between stored statements: list, scan and resolve them."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Path, Response
 
 from scrubjay.errors import NotFound
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
 from scrubjay.model.job import Job
 from scrubjay.model.requests import (

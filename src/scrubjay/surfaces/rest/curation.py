@@ -1,10 +1,10 @@
 """Curation: plan and apply what keeps a space in order, and report it."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Response
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.curation import CurationReport
 from scrubjay.model.requests import CurateRequest, CurationsRequest, PruneRequest, UsageRequest
 from scrubjay.model.results import Usage

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Protocol, TypeVar, cast, get_origin
 
 from fastapi import Depends, Header, Query
@@ -16,6 +16,7 @@ from fastapi.routing import APIRoute
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Access, Caller, Grant
 from scrubjay.model.verbs import VERBS, verb_of

@@ -1,10 +1,10 @@
 """Relations between memories: the edges of one memory, and traversals of the graph."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Response
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.relation import Network, Relation
 from scrubjay.model.requests import (
     GraphRequest,

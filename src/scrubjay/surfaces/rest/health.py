@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from fastapi import Header, Request, Response
 
 from scrubjay.errors import NotAllowed, ScrubjayError, StoreBusy
+from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access
 from scrubjay.surfaces.http.auth_middleware import grant_of
 from scrubjay.surfaces.rest.deps import dependencies_of
@@ -42,7 +42,7 @@ class Ready:
 
 
 @routes.get("/healthz", summary="Check health", responses=response_schema(Health))
-async def health() -> Response:
+async def alive() -> Response:
     """Respond while the server runs. This route needs no token."""
     return json_response(Health())
 

@@ -1,11 +1,13 @@
 """Memories: write, read, revise, forget, restore and purge them."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Response
+from pydantic import BeforeValidator
 
 from scrubjay.errors import InvalidInput, NotFound, Rejected, StaleVersion
+from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.decay import as_shown
 from scrubjay.model.identity import is_id
@@ -81,6 +83,12 @@ IfMatch = Annotated[
 IfNoneMatch = Annotated[
     str, Header(alias="If-None-Match", max_length=1_000, description="The version that you already have.")
 ]
+Explain = Annotated[
+    bool,
+    # `?explain` alone means yes.
+    BeforeValidator(lambda value: True if value == "" else value),
+    Query(description="Include the decision of each stage of the write path, as `trace`; a dry run has it anyway."),
+]
 DroppedBranch = Annotated[
     str, Query(max_length=MAX_LABEL_LENGTH, description="Restore this dropped branch of the memory instead.")
 ]
@@ -96,10 +104,12 @@ _REMEMBER_RESPONSES = response_schema(
 
 
 @routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBER_RESPONSES)
-async def remember(body: Annotated[Fields, REMEMBER], context: WriteContext, key: IdempotencyKey = "") -> Response:
-    """Store a text once, under every entity that it is about. The response lists the decision of each stage."""
+async def remember(
+    body: Annotated[Fields, REMEMBER], context: WriteContext, key: IdempotencyKey = "", explain: Explain = False
+) -> Response:
+    """Store a text once, under every entity that it is about. The response says what was done, and with what result."""
     request = RememberRequest.of(idempotency_key=key, **body)
-    return _remember_response(await context.call(request), context, dry_run=request.dry_run)
+    return _remember_response(await context.call(request), context, dry_run=request.dry_run, explain=explain)
 
 
 @routes.get("/memories", summary="List memories", responses=response_schema(MemoryList))
@@ -122,13 +132,14 @@ async def smart_write(
     body: Annotated[Fields, body_of(RememberRequest, name="SmartWriteBody")],
     context: WriteContext,
     key: IdempotencyKey = "",
+    explain: Explain = False,
 ) -> Response:
     """Create a memory, or append to the memory that the content continues; `intent` controls the choice."""
     request = RememberRequest.of(idempotency_key=key, **body)
     if not request.text.strip():
         raise InvalidInput("there is nothing to remember: the text is empty", field="text")
     done = warn_few_tags(await context.call(request), request, rules=await context.call(RulesRequest()))
-    return _remember_response(done, context, dry_run=request.dry_run)
+    return _remember_response(done, context, dry_run=request.dry_run, explain=explain)
 
 
 @routes.post(
@@ -137,13 +148,20 @@ async def smart_write(
     responses=response_schema(RememberedMany),
 )
 async def remember_many(
-    body: Annotated[Fields, body_of(RememberManyRequest)], context: WriteContext, key: IdempotencyKey = ""
+    body: Annotated[Fields, body_of(RememberManyRequest)],
+    context: WriteContext,
+    key: IdempotencyKey = "",
+    explain: Explain = False,
 ) -> Response:
     """Store many texts. The response has an entry for each, in order: what `POST /memories` returns, or its error.
 
     With `atomic`, all are stored, or none, and then the problem names each item that cannot be stored.
     """
-    return json_response(await context.call(RememberManyRequest.of(idempotency_key=key, **body)))
+    done = await context.call(RememberManyRequest.of(idempotency_key=key, **body))
+    if not explain and not done.dry_run:
+        items = (replace(item, result=replace(item.result, trace=())) if item.result else item for item in done.items)
+        done = replace(done, items=tuple(items))
+    return json_response(done)
 
 
 @routes.post("/memories/read", summary="Read several memories", responses=response_schema(ReadResult))
@@ -304,8 +322,10 @@ def require_accepted(written: Remembered | NoteWritten) -> None:
         )
 
 
-def _remember_response(remembered: Remembered, context: RequestContext, *, dry_run: bool) -> Response:
+def _remember_response(remembered: Remembered, context: RequestContext, *, dry_run: bool, explain: bool) -> Response:
     require_accepted(remembered)
+    if not explain and not dry_run:
+        remembered = replace(remembered, trace=())
     is_new = remembered.action == "created" and not dry_run
     headers = etag(remembered.version) if remembered.id else {}
     if is_new:

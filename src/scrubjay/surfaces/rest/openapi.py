@@ -14,6 +14,7 @@ from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import PROBLEM
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.rest.deps import write_context
+from scrubjay.surfaces.rest.docs_page import HEADERS, render_docs
 from scrubjay.surfaces.rest.route import Route
 from scrubjay.surfaces.rest.schemas import component_schemas
 
@@ -92,6 +93,14 @@ async def description(request: Request) -> Response:
     """Return the OpenAPI description."""
     text = await cast("OpenApiDescription", request.app.state.description).text()
     return Response(text, media_type="application/json")
+
+
+@routes.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """Return the description as a page for people, which needs no other site."""
+    text = await cast("OpenApiDescription", request.app.state.description).text()
+    page = await asyncio.to_thread(lambda: render_docs(json.loads(text)))
+    return Response(page, media_type="text/html", headers=HEADERS)
 
 
 class OpenApiDescription:

@@ -5,7 +5,7 @@ The patterns of fields appear only in the OpenAPI description: the engine checks
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from datetime import datetime
 from difflib import get_close_matches
 from enum import Enum
@@ -29,6 +29,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Arg, Argument, ArgumentGroup, Unset, arguments_of
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.query import LABEL, Filter

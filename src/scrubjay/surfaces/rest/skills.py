@@ -1,10 +1,10 @@
 """Skills: save, list, read and run procedures."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Path, Response
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.code import CodeResult
 from scrubjay.model.requests import ListSkillsRequest, LoadSkillRequest, RunSkillRequest, SaveSkillRequest
 from scrubjay.model.skill import SavedSkill, Skill

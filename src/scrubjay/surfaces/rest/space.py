@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Path, Request, Response
@@ -11,6 +10,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import Busy, InvalidInput
+from scrubjay.lazy import dataclass
+from scrubjay.model.health import HealthReport
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Memory
 from scrubjay.model.requests import (
@@ -19,6 +20,7 @@ from scrubjay.model.requests import (
     CancelJobRequest,
     DeclineRequest,
     ExportRequest,
+    HealthRequest,
     ImportRequest,
     InboxRequest,
     JobsRequest,
@@ -149,6 +151,12 @@ async def status(context: OneSpaceContext) -> Response:
     """Return the health and sizes of a space, or of the whole store if the token allows every space."""
     result = await context.call(StatusRequest())
     return json_response(result if context.grant.allows_all_spaces else result.limited_to_space)
+
+
+@routes.get("/health", summary="Get the health", responses=response_schema(HealthReport))
+async def health(context: OneSpaceContext, query: Annotated[Fields, Depends(query_of(HealthRequest))]) -> Response:
+    """Return the figures of the space by day, who writes what, and the alerts; of every space with `all_spaces`."""
+    return json_response(await context.call(HealthRequest.of(**query)))
 
 
 @routes.get(

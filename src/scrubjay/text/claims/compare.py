@@ -5,12 +5,12 @@ All callers go through `compare`, so that a trained model can replace the rules 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictType, Strategy
-from scrubjay.text.claims.differences import StatementDiff
-from scrubjay.text.claims.parse import DATE, NAME, WORD, ParsedStatement, parse_statement
+from scrubjay.text.claims.differences import MOSTLY, StatementDiff, share_little
+from scrubjay.text.claims.parse import DATE, NAME, WORD, ParsedStatement, parse_statement, plain_words_of
 from scrubjay.text.claims.relations import find_relation_conflict
 from scrubjay.text.claims.statements import comparison_key
 from scrubjay.text.claims.words import NUMBER_WORDS
@@ -27,8 +27,6 @@ UPDATE_FROM = 0.30
 _MIN_COSINE = 0.35
 # From this cosine on two statements mean the same, unless the caller knows the value of its model.
 SAME = 0.9
-# So much of two statements must be the same, except for the contradiction.
-_MOSTLY = 0.84
 _NEARLY_ALL = 0.9
 # So many meaningful words must be the same.
 _MIN_SHARED = 2
@@ -62,14 +60,19 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
     """
     if (key := _key(first)) == _key(second):
         return _duplicate(1.0) if key else None
-    statement, other = parse_statement(first), parse_statement(second)
+    statement, is_near = parse_statement(first), cosine is not None and cosine >= same
+    relation = find_relation_conflict(first, second)
+    words = None if relation or is_near else plain_words_of(second)
+    if words is not None and share_little(words.most_shared(statement), len(statement.tokens) + words.least):
+        # Most pairs share so little that the second need not be parsed.
+        return None
+    other = parse_statement(second)
     # A question claims nothing.
     if statement.asks or other.asks:
         return None
-    relation = find_relation_conflict(first, second)
     if cosine is not None and cosine < _MIN_COSINE and not relation:
         return None
-    diff = StatementDiff.of(statement, other, closely=cosine is not None and cosine >= same)
+    diff = StatementDiff.of(statement, other, closely=is_near)
     if diff and (contradiction := _find_contradiction(diff, cosine, single=bool(relation))):
         return contradiction
     if relation:
@@ -81,8 +84,11 @@ def may_be_duplicate(first: str, second: str, *, cosine: float | None, same: flo
     """Check whether `compare` can find a duplicate, whichever comes first: for most pairs it cannot."""
     if (key := _key(first)) == _key(second):
         return bool(key)
-    statement, other = parse_statement(first), parse_statement(second)
     is_near = cosine is not None and cosine >= same
+    other, words = parse_statement(second), plain_words_of(first)
+    if not is_near and words is not None and not other.counted.keys() <= words.keys:
+        return False
+    statement = parse_statement(first)
     return (is_near or statement.counted == other.counted) and _names(statement) == _names(other)
 
 
@@ -91,6 +97,8 @@ def may_be_duplicate(first: str, second: str, *, cosine: float | None, same: flo
 def _key(statement: str) -> str:
     """Return a form in which case, space and the spelling of numbers do not count."""
     key = comparison_key(statement).casefold()
+    if NUMBER_WORDS.keys().isdisjoint(_LETTERS.findall(key)):
+        return key
     return _LETTERS.sub(lambda match: NUMBER_WORDS.get(match.group(), match.group()), key)
 
 
@@ -137,7 +145,7 @@ def _find_contradiction(diff: StatementDiff, cosine: float | None, *, single: bo
         return None
     # A name has many forms: there the rest must be all the more alike.
     names_only = all(token.kind == NAME for token, _ in diff.clashes) and not diff.denied
-    mostly = _NEARLY_ALL if names_only else _MOSTLY
+    mostly = _NEARLY_ALL if names_only else MOSTLY
     if diff.likeness < mostly and diff.denies_part:
         return _contradiction(_BY_PART, (diff.denied,))
     if diff.likeness < mostly or diff.shared < diff.min_shared(single=single):
@@ -147,7 +155,7 @@ def _find_contradiction(diff: StatementDiff, cosine: float | None, *, single: bo
         for token, other in diff.clashes
     ]
     differs += [*diff.turned, *([diff.denied] if diff.denied else [])]
-    confidence = 0.6 + 0.35 * (diff.likeness - _MOSTLY) / (1 - _MOSTLY)
+    confidence = 0.6 + 0.35 * (diff.likeness - MOSTLY) / (1 - MOSTLY)
     confidence -= 0.1 * (len(differs) - 1) + 0.15 * diff.moved + 0.05 * diff.reworded
     if cosine is not None:
         confidence -= 0.2 * max(0.0, _HIGH_COSINE - cosine)

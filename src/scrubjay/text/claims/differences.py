@@ -1,10 +1,11 @@
 """The difference of two statements: tokens that both have, tokens that exclude each other, and the rest."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.claims.parse import (
     DATE,
     IDENTIFIER,
@@ -29,7 +30,10 @@ from scrubjay.text.claims.words import (
 from scrubjay.text.dates.tokens import WEEKDAYS
 from scrubjay.text.related_words import related_terms
 
-__all__ = ["StatementDiff", "are_same_name", "exclude_each_other", "may_contain"]
+__all__ = ["MOSTLY", "StatementDiff", "are_same_name", "exclude_each_other", "may_contain", "share_little"]
+
+MOSTLY = 0.84
+"""So much of two statements must be the same, except for the contradiction."""
 
 # Statements that share less than this are not compared token by token.
 _MIN_SHARED_RATIO = 0.4
@@ -73,14 +77,14 @@ class StatementDiff:
 
     @classmethod
     def of(cls, statement: ParsedStatement, other: ParsedStatement, *, closely: bool) -> "StatementDiff | None":
-        """Compare two statements; None, unless `closely`, where they share little."""
-        others = other.counted
-        common = {key: min(count, others[key]) for key, count in statement.counted.items() if key in others}
+        """Compare two statements; None where they share little, unless `closely`, or have nothing to be found."""
+        counts, others = statement.counted, other.counted
+        common = {key: min(counts[key], others[key]) for key in counts.keys() & others.keys()}
         shared = sum(common.values())
-        if not closely and 2 * shared < _MIN_SHARED_RATIO * (len(statement.tokens) + len(other.tokens)):
+        if not closely and share_little(shared, len(statement.tokens) + len(other.tokens)):
             return None
         left, right = _without(statement.tokens, common), _without(other.tokens, common)
-        candidates = _pair(_without_neutral(left, right), _without_neutral(right, left), exclude_each_other)
+        candidates = _pair(_without_neutral(left, right), _without_neutral(right, left), exclude_each_other) or []
         clashes = [
             (first, second)
             for first, second in candidates
@@ -89,12 +93,42 @@ class StatementDiff:
         moved = not clashes and len(left) == len(right) == len(candidates) == 1
         clashes = candidates if moved else clashes
         left, right = _remove_pairs(left, right, clashes)
-        reworded = _pair(left, right, _may_replace)
-        left, right = _remove_pairs(left, right, reworded)
-        return cls(
+        diff = cls(
             statement=statement, other=other, shared=shared, left=tuple(left), right=tuple(right),
-            clashes=tuple(clashes), reworded=len(reworded), moved=moved,
+            clashes=tuple(clashes), moved=moved,
         )  # fmt: skip
+        if not clashes and (not left or not right):
+            return diff
+        least = diff._least_reworded(closely=closely)
+        reworded = None if least is None else _pair(left, right, _may_replace, least=least)
+        if reworded is None:
+            return None
+        left, right = _remove_pairs(left, right, reworded)
+        return replace(diff, left=tuple(left), right=tuple(right), reworded=len(reworded)) if reworded else diff
+
+    def _least_reworded(self, *, closely: bool) -> int | None:
+        """Return how much of the rest must be said in other words for `compare` to find anything; None if it cannot.
+
+        For most pairs it cannot, or the first few words show it.
+        """
+        if not self.clashes and self.is_alike and (closely or _covers(self.left, self.right)):
+            return 0
+        statement, other = self.statement, self.other
+        if self.clashes:
+            may_contradict = not self.is_another_thing
+        else:
+            may_contradict = bool(statement.denials or other.denials) or statement.turns != other.turns
+        if not may_contradict:
+            return None
+        rest, tokens = len(self.left) + len(self.right), len(statement.tokens) + len(other.tokens)
+        return next(
+            (
+                pairs
+                for pairs in range(min(len(self.left), len(self.right)) + 1)
+                if 1 - (rest - 2 * pairs) / tokens >= MOSTLY
+            ),
+            None,
+        )
 
     @property
     def denials(self) -> tuple[str, ...]:
@@ -237,12 +271,24 @@ class StatementDiff:
     @property
     def is_alike(self) -> bool:
         """Whether both have the same subject, tense and modality, and deny the same."""
+        statement, other = self.statement, self.other
+        if statement.happened != other.happened or statement.modals != other.modals:
+            return False
         # A statement need not name the user.
-        leader, other_leader = (
-            statement.leader if statement.names_another else "" for statement in (self.statement, self.other)
-        )
-        same = self.statement.modals == self.other.modals and self.statement.happened == self.other.happened
-        return leader == other_leader and same and sorted(self.statement.denied) == sorted(self.other.denied)
+        leader, other_leader = (each.leader if each.names_another else "" for each in (statement, other))
+        return leader == other_leader and sorted(statement.denied) == sorted(other.denied)
+
+
+def _covers(left: Sequence[StatementToken], right: Sequence[StatementToken]) -> bool:
+    """Return whether each token of the shorter side may be replaced by one of the other side."""
+    if len(left) <= len(right):
+        return all(any(_may_replace(token, other) for other in right) for token in left)
+    return all(any(_may_replace(other, token) for other in left) for token in right)
+
+
+def share_little(shared: int, tokens: int) -> bool:
+    """Return whether two statements that share so many of their tokens are not compared token by token."""
+    return 2 * shared < _MIN_SHARED_RATIO * tokens
 
 
 def _describes_subject(token: StatementToken, statement: ParsedStatement) -> bool:
@@ -275,17 +321,21 @@ def _pair(
     left: Sequence[StatementToken],
     right: Sequence[StatementToken],
     fit: Callable[[StatementToken, StatementToken], bool],
-) -> list[_Pair]:
-    """Pair each token with the first free one of its kind that fits."""
+    *,
+    least: int = 0,
+) -> list[_Pair] | None:
+    """Pair each token with the first free one of its kind that fits; None if there are fewer pairs than `least`."""
     free = list(right)
     pairs: list[_Pair] = []
-    for token in left:
+    for remaining, token in zip(range(len(left), 0, -1), left, strict=True):
+        if len(pairs) + min(remaining, len(free)) < least:
+            return None
         for other in free:
             if other.kind == token.kind and fit(token, other):
                 free.remove(other)
                 pairs.append((token, other))
                 break
-    return pairs
+    return pairs if len(pairs) >= least else None
 
 
 def _remove_pairs(

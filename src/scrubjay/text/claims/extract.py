@@ -3,9 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.claims.pieces import (
     ENDS_SENTENCE,
     TextPiece,
@@ -306,7 +307,10 @@ class _ClaimIndex:
         for kind in ("links", "identifiers"):
             unique = dict.fromkeys(getattr(claims, kind))
             missing += [f"{_LABELS[kind]}: {claim}" for claim in unique if claim not in self._exact]
-        missing += [f"quotation: {quote}" for quote in dict.fromkeys(claims.quotes) if quote not in self._spoken]
+        # A quotation without words, such as a figure, is in the text as it is written.
+        spoken = (self._spoken, self._exact.casefold())
+        quotes = dict.fromkeys(claims.quotes)
+        missing += [f"quotation: {quote}" for quote in quotes if not any(quote in text for text in spoken)]
         negations = dict.fromkeys(claims.negations)
         return missing + [f"negation: not {negated}" for negated in negations if not self._negates(negated)]
 

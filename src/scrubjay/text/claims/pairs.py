@@ -1,36 +1,44 @@
 """The seam of conflict detection: from two statements and their dates to a label with a probability.
 
-Two things stand behind `judge_pair`: the rules of `compare`, which find values that exclude each other, and a small
-linear model over a few general features, which finds what is said in other words. A trained model can take the place of
-both. The features count in every language that `changes.toml` knows: how near the two are in meaning, the words that
-they share, values of the same sort that differ, and words by which the newer one says that something has changed.
+Three things stand behind `judge_pair`: the rules of `compare`, which find values that exclude each other; a small
+linear model over a few general features, which finds what is said in other words; and, where it has read both, a
+trained model, which adds what the two do not see, and says where they take a repetition for a change. The features
+count in every language that `changes.toml` knows: how near the two are in meaning, the words that they share, values of
+the same sort that differ, and words by which the newer one says that something has changed.
 """
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 from difflib import SequenceMatcher
 from enum import Enum, StrEnum
 from functools import lru_cache
 
-from scrubjay.model.conflict import ConflictType
+from scrubjay.lazy import dataclass, regex
+from scrubjay.model.conflict import ConflictType, DatedStatement, PairShares
 from scrubjay.text.claims.compare import SAME, Finding, compare, may_be_duplicate
 from scrubjay.text.related_words import related_terms
 from scrubjay.text.tokens import running_terms_of
 from scrubjay.text.word_lists import WordLists
 
 __all__ = [
-    "MAX_TEXT", "Closeness", "DatedStatement", "PairJudgement", "PairLabel", "PastQuestion", "asks_about_past",
-    "judge_pair", "may_be_change_or_same", "may_change", "value_differences",
+    "MAX_TEXT", "Closeness", "DatedStatement", "PairJudgement", "PairLabel", "PairShares", "PastQuestion",
+    "are_statements", "asks_about_past", "judge_pair", "may_be_change_or_same", "may_change", "value_differences",
+    "written_pair",
 ]  # fmt: skip
 
 _LISTS = WordLists("changes")
+# As many as the parsed statements that are kept.
+_CACHE_SIZE = 4_096
 # A longer text is a document, which says too many things to be compared as one.
 MAX_TEXT = 800
 # From these probabilities on a label is given.
 _CHANGES_FROM = 0.5
 _SAME_FROM = 0.5
+_READ_FROM = 0.6
+# From this probability on, what a model calls the same is no change, whatever words for one it has.
+_REPEATS_FROM = 0.8
 _MAX_SAME_VALUES = 2
 # In statements of one pattern, so many words at most stand in a place where others stand.
 _MAX_SLOT = 3
@@ -45,16 +53,22 @@ _SAME_WEIGHTS = {
     "closeness": 4.5, "overlap": 4.0, "nearest": 2.4, "clear": -4.5, "covered": 2.0, "same_values": 2.0,
 }  # fmt: skip
 _SAME_BIAS = -11.2
-# The most that the values of two statements can add.
-_MOST_BY_VALUES: dict[str, float] = {"new_value": 1.0, "covered": 1.0, "same_values": _MAX_SAME_VALUES}
-_WORD = re.compile(r"\w+")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+# Beside the log odds of a model that has read both: most of what a memory holds has nothing to do with a new statement,
+# however alike the two look to that model, and the nearer they are, the more likely they have. Rounded; found with the
+# development parts of lived stories and of our own facts.
+_READ_WEIGHTS = {"closeness": 3.5, "nearest": 1.0}
+_READ_BIAS = -5.0
+_WORD = regex(r"\w+")
+_MONTHS = "January February March April May June July August September October November December".split()
+_YEAR = regex(r"(?:19|20)\d\d")
 _CHAT = frozenset("?!\u00bf\u00a1")
-_VALUE = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
+_VALUE = regex(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
 
 
-# A name, except at the beginning of a sentence; and an identifier, such as a version or a path.
-_NAME = re.compile(r"(?<=[\w,;] )[A-Z\u00c0-\u00de][\w-]+|[\w-]*[\w/_.-]+[/_.:-]\w+")
+# A name, except at the beginning of a sentence; and an identifier, such as a version or a path, which has such a sign.
+_NAME = regex(r"(?<=[\w,;] )[A-Z\u00c0-\u00de][\w-]+")
+_NAME_OR_IDENTIFIER = regex(rf"{_NAME.pattern}|[\w-]*[\w/_.-]+[/_.:-]\w+")
+_IN_IDENTIFIERS = regex(r"[\w/_.-][/_.:-]\w")
 
 
 class PairLabel(StrEnum):
@@ -72,16 +86,6 @@ class PastQuestion(Enum):
     NO = 0
     PERHAPS = 1
     FORMER = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatedStatement:
-    """A statement, when it was made, and the subject and project that it was filed under."""
-
-    text: str
-    date: datetime
-    subject: str = ""
-    project: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,14 +118,47 @@ class PairJudgement:
     finding: Finding | None = None
 
 
-def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Closeness) -> PairJudgement:
-    """Return what the newer statement is to the older one."""
+def written_pair(older: DatedStatement, newer: DatedStatement) -> tuple[str, str]:
+    """Return two statements as such a model reads them, each with what is known of it; the newer one says so."""
+    is_later = newer.date > older.date
+    return _written(older), ("later " if is_later else "") + _written(newer)
+
+
+def written(text: str, *, date: datetime, who: str = "") -> str:
+    """Return a text as such a model reads it: after its date, and who says it or which project it is of."""
+    day = f"({date.day} {_MONTHS[date.month - 1]} {date.year})"
+    return " ".join(filter(None, (day, f"{who}:" if who else "", text)))
+
+
+def _written(statement: DatedStatement) -> str:
+    """Return a statement with its date and project; an entity would say too much, as its other facts share it."""
+    return written(statement.text, date=statement.date, who=statement.project)
+
+
+def judge_pair(
+    older: DatedStatement, newer: DatedStatement, *, closeness: Closeness, shares: PairShares | None = None
+) -> PairJudgement:
+    """Return what the newer statement is to the older one; with `shares`, a model has read both."""
     if older.project and newer.project and older.project.casefold() != newer.project.casefold():
         return PairJudgement(label=PairLabel.COMPATIBLE, probability=1.0)
-    if max(len(older.text), len(newer.text)) <= MAX_TEXT and _are_parallel(older.text, newer.text):
+    is_short = max(len(older.text), len(newer.text)) <= MAX_TEXT
+    is_sure = shares is not None and shares.replaces >= _PARALLEL
+    if is_short and not is_sure and _are_parallel(older.text, newer.text):
         return PairJudgement(label=PairLabel.COMPATIBLE, probability=_PARALLEL)
+    by_rules = _judge_by_rules(older, newer, closeness)
+    if shares is None:
+        return by_rules
+    if by_rules.finding is None and by_rules.label is PairLabel.CHANGES:
+        is_same = shares.repeats >= _REPEATS_FROM and not _must_differ(older.text, newer.text)
+        return PairJudgement(label=PairLabel.SAME, probability=round(shares.repeats, 2)) if is_same else by_rules
+    if by_rules.finding is not None or by_rules.label is PairLabel.SAME:
+        return by_rules
+    return _judge_by_model(older.text, newer.text, shares, closeness)
+
+
+def _judge_by_rules(older: DatedStatement, newer: DatedStatement, closeness: Closeness) -> PairJudgement:
     finding = compare(older.text, newer.text, cosine=closeness.cosine, same=closeness.same)
-    features = _features(older.text, newer.text, closeness) if _are_statements(older.text, newer.text) else None
+    features = _features(older.text, newer.text, closeness) if are_statements(older.text, newer.text) else None
     says_so = bool(features and (features["clear"] or features["faint"])) and not _are_two_things(
         older.text, newer.text
     )
@@ -137,23 +174,43 @@ def judge_pair(older: DatedStatement, newer: DatedStatement, *, closeness: Close
     if finding is not None:
         label = PairLabel.SAME if finding.type is ConflictType.DUPLICATE else PairLabel.COMPATIBLE
         return PairJudgement(label=label, probability=finding.confidence, finding=finding)
-    is_same = features is not None and not (
-        value_differences(older.text, newer.text)
-        or _are_two_things(older.text, newer.text)
-        or _exchanges_word(older.text, newer.text)
-    )
+    is_same = features is not None and not _must_differ(older.text, newer.text)
     same = _probability(features, _SAME_WEIGHTS, _SAME_BIAS) if features and is_same else 0.0
     if same >= _SAME_FROM:
         return PairJudgement(label=PairLabel.SAME, probability=round(same, 2))
     return PairJudgement(label=PairLabel.COMPATIBLE, probability=round(1 - max(change, same), 2))
 
 
+def _judge_by_model(older: str, newer: str, shares: PairShares, closeness: Closeness) -> PairJudgement:
+    """Return the label of a model's probabilities; what says the same must have the same figures, days and names."""
+    replaces, repeats = (_read_probability(share, closeness) for share in (shares.replaces, shares.repeats))
+    if replaces >= _READ_FROM and not _are_two_things(older, newer):
+        says_so = shares.changes >= shares.contradicts and may_change(newer)
+        label = PairLabel.CHANGES if says_so else PairLabel.CONTRADICTS
+        differs = value_differences(older, newer)
+        return PairJudgement(label=label, probability=round(replaces, 2), differs=differs)
+    if repeats >= _READ_FROM and not _must_differ(older, newer):
+        return PairJudgement(label=PairLabel.SAME, probability=round(repeats, 2))
+    return PairJudgement(label=PairLabel.COMPATIBLE, probability=round(1 - max(replaces, repeats), 2))
+
+
+def _read_probability(share: float, closeness: Closeness) -> float:
+    """Return how likely a label is by what a model has read and by how near the two are."""
+    share = min(max(share, 1e-6), 1 - 1e-6)
+    features = {"closeness": closeness.scaled(0.0), "nearest": float(closeness.is_nearest)}
+    return _probability(features, _READ_WEIGHTS, _READ_BIAS + math.log(share / (1 - share)))
+
+
+def _must_differ(older: str, newer: str) -> bool:
+    return bool(value_differences(older, newer)) or _are_two_things(older, newer) or _exchanges_word(older, newer)
+
+
 def may_be_change_or_same(older: str, newer: str, *, closeness: Closeness) -> bool:
     """Check whether `judge_pair` can find a change or the same: for most pairs it cannot, which is quick to see."""
-    if _are_statements(older, newer):
-        # First whatever their values are: these need not be read where the words differ too much.
-        by_words = _word_features(older, newer, closeness) | _MOST_BY_VALUES
-        if _are_likely(by_words) and _are_likely(_features(older, newer, closeness)):
+    # First by what is known of the newer one, which is compared with several: the other's words and values add no more.
+    if are_statements(older, newer) and _are_likely(_most_features(newer, closeness)):
+        by_words = _word_features(older, newer, closeness)
+        if _are_likely(by_words | _most_by_values(newer)) and _are_likely(by_words | _value_features(older, newer)):
             return True
     return may_be_duplicate(older, newer, cosine=closeness.cosine, same=closeness.same)
 
@@ -166,20 +223,25 @@ def may_change(text: str) -> bool:
 def asks_about_past(question: str) -> PastQuestion:
     """Tell whether a question is about what is no longer so, or at least in the past tense."""
     plain = _plain(question[:MAX_TEXT])
-    if _FORMER.search(plain):
+    if _FORMER.pattern.search(plain):
         return PastQuestion.FORMER
-    if not _PAST_TENSE.search(plain):
+    if not _PAST_TENSE.pattern.search(plain):
         return PastQuestion.NO
-    return PastQuestion.FORMER if _BOUNDED.search(plain) else PastQuestion.PERHAPS
+    return PastQuestion.FORMER if _BOUNDED.pattern.search(plain) else PastQuestion.PERHAPS
 
 
-def _are_statements(*texts: str) -> bool:
+def are_statements(*texts: str) -> bool:
     """Check that texts are short and state something: a turn of a chat that asks or exclaims is none."""
-    return all(0 < len(text) <= MAX_TEXT and _CHAT.isdisjoint(text) for text in texts)
+    return all(map(_is_statement, texts))
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _is_statement(text: str) -> bool:
+    return 0 < len(text) <= MAX_TEXT and _CHAT.isdisjoint(text)
 
 
 def _probability(features: dict[str, float], weights: dict[str, float], bias: float) -> float:
-    return 1 / (1 + math.exp(-bias - sum(weight * features[name] for name, weight in weights.items())))
+    return 1 / (1 + math.exp(-bias - sum([weight * features[name] for name, weight in weights.items()])))
 
 
 def _are_likely(features: dict[str, float]) -> bool:
@@ -193,8 +255,14 @@ def _are_likely(features: dict[str, float]) -> bool:
 
 def _word_features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
     terms, new_terms = _terms(older), _terms(newer)
-    shared = len(terms & new_terms)
-    overlap = shared / max(1, min(len(terms), len(new_terms)))
+    return _features_of_overlap(len(terms & new_terms) / max(1, min(len(terms), len(new_terms))), newer, closeness)
+
+
+def _most_features(newer: str, closeness: Closeness) -> dict[str, float]:
+    return _features_of_overlap(1.0, newer, closeness) | _most_by_values(newer)
+
+
+def _features_of_overlap(overlap: float, newer: str, closeness: Closeness) -> dict[str, float]:
     clear, faint = _change_words(newer)
     return {
         "closeness": closeness.scaled(overlap),
@@ -206,13 +274,28 @@ def _word_features(older: str, newer: str, closeness: Closeness) -> dict[str, fl
 
 
 def _features(older: str, newer: str, closeness: Closeness) -> dict[str, float]:
+    return _word_features(older, newer, closeness) | _value_features(older, newer)
+
+
+def _value_features(older: str, newer: str) -> dict[str, float]:
     values, new_values = _values(older), _values(newer)
-    return _word_features(older, newer, closeness) | {
+    return {
         "new_value": float(bool(new_values.all - values.all)),
         "covered": float(new_values.numbers <= values.numbers and new_values.days <= values.days),
         "same_values": min(
             _MAX_SAME_VALUES, len(values.numbers & new_values.numbers) + len(values.days & new_values.days)
         ),
+    }
+
+
+@lru_cache(maxsize=64)
+def _most_by_values(newer: str) -> dict[str, float]:
+    """Return the most that the values of a newer statement can add, whatever those of the older one are."""
+    values = _values(newer)
+    return {
+        "new_value": float(bool(values.all)),
+        "covered": 1.0,
+        "same_values": min(_MAX_SAME_VALUES, len(values.numbers) + len(values.days)),
     }
 
 
@@ -228,27 +311,31 @@ class _Values:
 
 
 # One statement is compared with several in a row.
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _change_words(text: str) -> tuple[bool, bool]:
     """Tell whether a text has a clear word for a change, and a faint one."""
     plain = _plain(text)
-    return bool(_CLEAR.search(plain)), bool(_FAINT.search(plain))
+    words = set(_WORD.findall(plain))
+    return _CLEAR.is_in(plain, words), _FAINT.is_in(plain, words)
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _values(text: str) -> _Values:
-    tokens = [_NUMBERS.get(token, token) for match in _VALUE.finditer(text.casefold()) for token in [match.group()]]
+    values: list[str] = _VALUE.findall(text.casefold())
+    tokens = [_NUMBERS.get(token, token) for token in values]
+    names = _NAME_OR_IDENTIFIER if _IN_IDENTIFIERS.search(text) else _NAME
     return _Values(
         frozenset(token.lstrip("0") or "0" for token in tokens if token[0].isdigit()),
         frozenset(_DAYS[token] for token in tokens if token in _DAYS),
-        frozenset(match.casefold() for match in _NAME.findall(text)),
+        frozenset(map(str.casefold, names.findall(text))),
     )
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _terms(text: str) -> frozenset[str]:
     """Return the terms of what a statement is about: without figures, days and words of change."""
-    about = _CLEAR.sub(" ", _plain(text))
+    plain = _plain(text)
+    about = _CLEAR.pattern.sub(" ", plain) if _CLEAR.may_be_among(_WORD.findall(plain)) else plain
     return frozenset(term for term in running_terms_of(about) if not term[0].isdigit())
 
 
@@ -313,11 +400,27 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().replace("\u2019", "'").split())
 
 
-def _read_phrases(name: str) -> re.Pattern[str]:
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """Phrases as a pattern, and the longest word of each: without any of these, quick to see, none is there."""
+
+    pattern: re.Pattern[str]
+    words: frozenset[str]
+
+    def may_be_among(self, words: Iterable[str]) -> bool:
+        return not self.words.isdisjoint(words)
+
+    def is_in(self, plain: str, words: Iterable[str]) -> bool:
+        return self.may_be_among(words) and self.pattern.search(plain) is not None
+
+
+def _read_phrases(name: str) -> _Phrases:
     """Compile a list of phrases; a star stands for one word."""
     phrases = [" ".join(phrase.split()) for phrase in _LISTS.text(name).split("/")]
-    patterns = [re.escape(phrase).replace(r"\*", r"\w+") for phrase in phrases if phrase]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\w)")
+    phrases = [phrase for phrase in phrases if phrase]
+    patterns = [re.escape(phrase).replace(r"\*", r"\w+") for phrase in phrases]
+    pattern = regex(rf"(?<!\w)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\w)")
+    return _Phrases(pattern, frozenset(max(_WORD.findall(phrase), key=len) for phrase in phrases))
 
 
 def _read_lines(name: str) -> dict[str, str]:

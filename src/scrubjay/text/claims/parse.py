@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from scrubjay.lazy import dataclass, regex
 from scrubjay.text.claims.pieces import (
     ENDS_SENTENCE,
+    OF_DAYS,
     TextPiece,
     find_days,
     normalize_day,
@@ -42,8 +43,8 @@ from scrubjay.text.word_lists import WordLists
 
 __all__ = [
     "ATTRIBUTES", "DATE", "IDENTIFIER", "LABEL", "NAME", "NUMBER", "RELATION_WORDS", "ROLES", "WORD",
-    "ParsedStatement", "StatementToken", "has_no_subject", "names_its_subject", "normalize_statement",
-    "parse_statement",
+    "ParsedStatement", "PlainWords", "StatementToken", "has_no_subject", "names_its_subject", "normalize_statement",
+    "parse_statement", "plain_words_of",
 ]  # fmt: skip
 
 RELATION_WORDS = WordLists("relations")
@@ -97,7 +98,7 @@ class ParsedStatement:
     """
 
     tokens: tuple[StatementToken, ...]
-    counted: Counter[str]
+    counted: dict[str, int]
     denials: tuple[str, ...]
     denied: tuple[str, ...]
     turns: frozenset[str]
@@ -118,21 +119,24 @@ class ParsedStatement:
 
 def parse_statement(text: str) -> ParsedStatement:
     """Parse a statement."""
-    return _parse(normalize_statement(text[:_MAX_TEXT]))
+    return _parse(text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT])
 
 
+# One statement is compared with many, and each of those with several.
 @lru_cache(maxsize=_CACHE_SIZE)
-def _parse(text: str) -> ParsedStatement:
+def _parse(written: str) -> ParsedStatement:
+    text = normalize_statement(written)
     pieces = pieces_of(text)
     if _is_capitalised(pieces):
         pieces = pieces_of(text.lower())
-    tokens = tuple(_tokens(pieces))[:_MAX_TOKENS]
+    tokens = tuple(_tokens(pieces)[:_MAX_TOKENS])
     denials = tuple(_denials(pieces))
     running = [piece.low for piece in pieces if piece.kind == "word"]
     words = set(running)
     return ParsedStatement(
         tokens=tokens,
-        counted=Counter([token.key for token in tokens]),
+        # A `Counter` would be compared key by key in Python.
+        counted=dict(Counter([token.key for token in tokens])),
         denials=tuple(word for word, _ in denials),
         denied=tuple(following for _, following in denials),
         turns=frozenset(words & REVERSALS.keys()),
@@ -145,6 +149,40 @@ def _parse(text: str) -> ParsedStatement:
         lists_up=not words.isdisjoint(("and", "or")),
         passive="by" in words and not words.isdisjoint(BEINGS),
     )
+
+
+class PlainWords(NamedTuple):
+    """What a statement of letters alone shows unparsed: the keys that its tokens can have, and their least number."""
+
+    keys: frozenset[str]
+    least: int
+
+    def most_shared(self, other: ParsedStatement) -> int:
+        """Return how many tokens of another statement it can have at most."""
+        return sum([count for key, count in other.counted.items() if key in self.keys])
+
+
+# A statement without figures, quotations, identifiers and abbreviations.
+_PLAIN = regex(r"(?:[A-Za-z]++(?:-[A-Za-z]++)*+(?:\.(?=\s|$)|[ ,;:!?()\n])*+)++")
+_MAX_PLAIN = 500
+_LETTERS = regex("[a-z]+")
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def plain_words_of(text: str) -> PlainWords | None:
+    """Return what a statement shows before it is parsed; None if it has more than letters, or names a day."""
+    if len(text) > _MAX_PLAIN or not _PLAIN.fullmatch(plain := normalize_statement(text)):
+        return None
+    words = _LETTERS.findall(plain.lower())
+    if not OF_DAYS.isdisjoint(words):
+        return None
+    least = min(_MAX_TOKENS, sum([bool(_plain_term(word)) for word in words]))
+    return PlainWords(frozenset[str]().union(*map(_possible_keys, words)), least)
+
+
+@lru_cache(maxsize=20_000)
+def _possible_keys(word: str) -> frozenset[str]:
+    return frozenset((word, _term(word), _term(_root(word)), NUMBER_WORDS.get(word, word)))
 
 
 def _is_capitalised(pieces: Sequence[TextPiece]) -> bool:
@@ -188,28 +226,42 @@ def _states_past(words: Sequence[str], at: int) -> bool:
     return _PRESENT.isdisjoint(before) and is_verb
 
 
+@lru_cache(maxsize=20_000)
 def _is_past_tense(word: str) -> bool:
     is_regular = len(word) >= _MIN_REGULAR_PAST and word.endswith("ed")
     return word not in _EITHER_TENSE and (word in PAST_TENSE or is_regular)
 
 
-def _tokens(pieces: Sequence[TextPiece]) -> Iterator[StatementToken]:
+def _tokens(pieces: Sequence[TextPiece]) -> list[StatementToken]:
     days = find_days(pieces)
+    tokens: list[StatementToken] = []
     for at, piece in enumerate(pieces):
         if at in days:
             if days[at]:
-                yield StatementToken(DATE, days[at].lower(), days[at], _lead(pieces, _first_of_day(days, at)))
+                lead = _lead(pieces, _first_of_day(days, at))
+                tokens.append(StatementToken(DATE, days[at].lower(), days[at], lead))
         elif piece.kind == "word":
-            token = _word_token(pieces, at, piece)
-            if token is not None:
-                yield token
+            term = None if piece.capital else _plain_term(piece.low)
+            if term:
+                tokens.append(StatementToken(WORD, term, piece.low, _lead(pieces, at)))
+            elif term is None and (token := _word_token(pieces, at, piece)) is not None:
+                tokens.append(token)
         elif piece.kind == "quote":
-            yield from _tokens(pieces_of(piece.text.strip(_QUOTES)))
+            tokens += _tokens(pieces_of(piece.text.strip(_QUOTES)))
         elif piece.kind != "sign":
             value = _value_token(piece)
             follows_noun = bool(at) and pieces[at - 1].low in LABEL_NOUNS
             is_label = value.kind == NUMBER and follows_noun and _is_in_subject(pieces, at)
-            yield value._replace(kind=LABEL if is_label else value.kind, lead=_lead(pieces, at))
+            tokens.append(value._replace(kind=LABEL if is_label else value.kind, lead=_lead(pieces, at)))
+    return tokens
+
+
+@lru_cache(maxsize=20_000)
+def _plain_term(word: str) -> str | None:
+    """Return the term of a word in small letters, empty if it has none; None where the words around it decide."""
+    if word in NUMBER_WORDS or ((word in _MAY_DENY or word.endswith("n't")) and word not in FILLERS):
+        return None
+    return "" if word in FILLERS or word in STOP_WORDS else _term(word)
 
 
 def _first_of_day(days: Collection[int], at: int) -> int:
@@ -314,6 +366,8 @@ def _value_token(piece: TextPiece) -> StatementToken:
 def _denials(pieces: Sequence[TextPiece]) -> Iterator[tuple[str, str]]:
     """Return each word of denial with the words after it; `used to` denies, too."""
     words = [piece for piece in _inline_quotes(pieces) if piece.kind == "word"]
+    if _MAY_DENY.isdisjoint([piece.low for piece in words]) and not any("'" in piece.low for piece in words):
+        return
     for at, piece in enumerate(words):
         # Most words are none of these.
         if (piece.low not in _MAY_DENY and not piece.low.endswith("n't")) or piece.low == "anymore":
@@ -350,26 +404,22 @@ def _term(word: str) -> str:
     return " ".join(running_terms_of(plain))
 
 
-_BULLET = re.compile(r"^[\s*+\u2022-]+(?=\w)")
-_SPEAKER = re.compile(r"(?P<who>\w[\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?): +(?=\S)")
+_BULLET = regex(r"^[\s*+\u2022-]+(?=\w)")
+_SPEAKER = regex(r"(?P<who>\w[\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?): +(?=\S)")
 # Speakers that are the user: the memory is about them.
 _USERS = frozenset("user human me myself customer client owner ich nutzer".split())
 _FIRST = {"I": "", "I'm": " is", "I've": " has", "I'll": " will", "I'd": " would", "My": "'s", "Mine": "'s"}
-_FIRST_WORD = re.compile(r"(?:I(?:'(?:m|ve|ll|d))?|My|Mine)\b")
-_OPENING = re.compile(
-    r"(?:(?:no longer|never|not|always|currently|now|also|does not|doesn't|is|was|has|had) )?([a-z]+)"
-)
+_FIRST_WORD = regex(r"(?:I(?:'(?:m|ve|ll|d))?|My|Mine)\b")
+_OPENING = regex(r"(?:(?:no longer|never|not|always|currently|now|also|does not|doesn't|is|was|has|had) )?([a-z]+)")
 _VERBS_WITHOUT_SUBJECT = frozenset(
     "is was has had no does doesn't did didn't never located based born married allergic".split()
 )
-_CANNOT_STAND = re.compile(
+_CANNOT_STAND = regex(
     r"\bcan(?:'t|not| not) stand(?= )(?! (?:up|still|in|on|at|by|for|there|here|straight|alone)\b)", re.IGNORECASE
 )
-_ABOUT_USER = re.compile(r"(?:the )?user\b|(?:i|my|mine)\b", re.IGNORECASE)
+_ABOUT_USER = regex(r"(?:the )?user\b|(?:i|my|mine)\b", re.IGNORECASE)
 # A name or two, and the next word: Ada's, Ada Stern lives.
-_NAMED = re.compile(
-    r"(?P<who>[A-Z][\w.-]*)(?P<owner>'s?(?= ))?(?: [A-Z][\w.-]*)*(?P<owners>'s?(?= ))? (?P<does>[\w']+)"
-)
+_NAMED = regex(r"(?P<who>[A-Z][\w.-]*)(?P<owner>'s?(?= ))?(?: [A-Z][\w.-]*)*(?P<owners>'s?(?= ))? (?P<does>[\w']+)")
 _AFTER_NAME = BEINGS | MODALS | DENIALS | frozenset("has have had and no now also always often does did".split())
 # A statement with one of these as its subject is about the subject of its memory: she, the deadline, birthday.
 _NO_NAMES = STOP_WORDS | ATTRIBUTES | ROLES
@@ -378,9 +428,9 @@ _GERMAN_WORDS = (
     r"\b(?:ich|und|der|das|ist|sind|nicht|niemals|kein\w{0,2}|ein|eine[mnr]?|mein\w{0,2}|unser\w{0,2}|wir|bei|auf|f\u00fcr|mit"
     r"|hei(?:ss|\u00df)[et]|wohn(?:e|t|en)|arbeitet?|l\u00e4uft|haben|seit|jetzt|nie|mag|hat (?:ein|zwei|drei)\w*)\b"
 )
-_GERMAN = re.compile(_GERMAN_WORDS, re.IGNORECASE)
+_GERMAN = regex(_GERMAN_WORDS, re.IGNORECASE)
 # The same in lower case: it takes a third of the time.
-_GERMAN_IN_LOWER_CASE = re.compile(_GERMAN_WORDS)
+_GERMAN_IN_LOWER_CASE = regex(_GERMAN_WORDS)
 _GLOSSARY = {
     form: english.strip()
     for forms, _, english in (line.partition(":") for line in reversed(WordLists("german").lines("glossary")))
@@ -388,7 +438,7 @@ _GLOSSARY = {
 }
 # Phrases that cannot be translated word by word.
 _PHRASES = tuple(
-    (re.compile(pattern, re.IGNORECASE), english)
+    (regex(pattern, re.IGNORECASE), english)
     for pattern, english in (
         (r"\b(nicht|kein\w{0,2})\b(.{0,60}?) mehr\b", r"\1\2"),
         (r"\b(?:bin|ist|sind) nach (\w+) (?:um)?gezogen\b", r"moved to \1"),
@@ -398,7 +448,7 @@ _PHRASES = tuple(
         (r"\bnutz(?:e|t|en)\b|\bverwende[tn]?\b", "uses"),
     )
 )
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = regex(r"[^\W\d_]+")
 
 
 def normalize_statement(text: str) -> str:
@@ -408,13 +458,12 @@ def normalize_statement(text: str) -> str:
 
 def has_no_subject(text: str) -> bool:
     """Return whether a statement begins with its verb, as in a record of an entity: lives in Rome."""
-    return _begins_with_verb(normalize_statement(text))
+    return _begins_with_verb(text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT])
 
 
-# One statement is compared with many, and each of those with several.
 @lru_cache(maxsize=_CACHE_SIZE)
-def _begins_with_verb(plain: str) -> bool:
-    opening = _OPENING.match(plain.casefold())
+def _begins_with_verb(written: str) -> bool:
+    opening = _OPENING.match(normalize_statement(written).casefold())
     if opening is None:
         return False
     first, word = opening[0].split()[0], opening[1]

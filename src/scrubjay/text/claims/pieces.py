@@ -1,10 +1,11 @@
 """Pieces of a text from which claims are read: words, figures, days, addresses, code and quotations."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from scrubjay.lazy import regex
 from scrubjay.text.claims.words import (
     AMBIGUOUS_MONTHS,
     CURRENCIES,
@@ -19,20 +20,24 @@ from scrubjay.text.claims.words import (
 from scrubjay.text.dates.tokens import MONTHS
 
 __all__ = [
-    "ENDS_SENTENCE", "TextPiece", "find_days", "normalize_day", "normalize_figure", "normalize_time", "pieces_of",
+    "ENDS_SENTENCE", "OF_DAYS", "TextPiece", "find_days", "normalize_day", "normalize_figure", "normalize_time",
+    "pieces_of",
 ]  # fmt: skip
 
+OF_DAYS = frozenset((*MONTHS, *DAY_WORDS, *PERIOD_LEADS))
+"""The words of which one at least is in every day that is written in words."""
 ENDS_SENTENCE = frozenset({".", "!", "?", ":", ";", "\n", "-", "*", "#", '"', "("})
 # A longer text is a document, whose passages are compared one by one.
 _MAX_TEXT = 100_000
 _CACHE_SIZE, _MAX_CACHED_TEXT = 64, 2_000
 _UNIT = "|".join(sorted(map(re.escape, {*UNITS, *MAGNITUDES, *CURRENCIES} - {"$", "%"}), key=len, reverse=True))
-_PIECE = re.compile(
+_PIECE = regex(
     rf"""
-    # The most frequent kinds come first. A kind that may be long starts only where a run of its characters begins, and
-    # its quantifiers are possessive: otherwise a text of a hundred thousand dashes would take minutes.
-    (?P<gap>[ ,)]+)
-    |(?P<plain>[A-Z]?[a-z]++(?=[ ,;!?)\n]|$|\.(?:\s|$)))
+    # The gap before a piece belongs to its match, for one match less. The most frequent kinds come first. A kind that
+    # may be long starts only where a run of its characters begins, and its quantifiers are possessive: otherwise a text
+    # of a hundred thousand dashes would take minutes.
+    [ ,)]*+(?:
+    (?P<plain>[A-Z]?[a-z]++(?=[ ,;!?)\n]|$|\.(?:\s|$)))
     |(?P<code>```.*?```|`[^`\n]+`)
     |(?P<links>(?:https?|ftp|file|ssh|git)://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]]|www\.[^\s<>"'`]*[\w/]
         |(?<![\w.+-])[\w.+-]{{1,64}}+@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,4}})
@@ -50,12 +55,13 @@ _PIECE = re.compile(
         (?i:(?:st|nd|rd|th)\b|(?:[\s-]?(?:{_UNIT})(?!\w)){{0,2}}(?:[ ]?%)?))
     |(?P<word>(?:[A-Za-z]\.){{2,}}|[^\W\d_]+(?:['\u2019][^\W\d_]+)*)
     |(?P<sign>[.!?:;\n*\#"(-])
+    )
     """,
     re.VERBOSE | re.DOTALL,
 )
-_FIGURE = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?")
-_AFTER_FIGURE = re.compile(r"[^\W\d_]+(?:\.m\b)?|[%$\u20ac\u00a3\u00a5]")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_FIGURE = regex(r"[-\u2212]?\d[\d,]*(?:\.\d+)?")
+_AFTER_FIGURE = regex(r"[^\W\d_]+(?:\.m\b)?|[%$\u20ac\u00a3\u00a5]")
+_YEAR = regex(r"(?:19|20)\d\d")
 _ORDINAL = ("st", "nd", "rd", "th")
 
 
@@ -66,6 +72,10 @@ class TextPiece(NamedTuple):
     text: str
     low: str
     capital: bool
+
+
+# The class does the same, but with a call in Python for each of some twenty.
+_make = cast("Callable[[type[TextPiece], tuple[object, ...]], TextPiece]", tuple[object].__new__)
 
 
 def pieces_of(text: str) -> Sequence[TextPiece]:
@@ -82,17 +92,16 @@ def _cached_pieces(text: str) -> tuple[TextPiece, ...]:
 def _split(text: str) -> list[TextPiece]:
     pieces: list[TextPiece] = []
     for match in _PIECE.finditer(text[:_MAX_TEXT]):
-        kind = match.lastgroup
+        kind = match.lastgroup or ""
+        piece: str = match[kind]
         if kind == "plain":
-            word = match.group()
-            pieces.append(TextPiece("word", word, low := word.lower(), low != word))
+            low = piece.lower()
+            pieces.append(_make(TextPiece, ("word", piece, low, low != piece)))
         elif kind == "word":
-            word = match.group()
-            low = word.replace("\u2019", "'").lower()
-            pieces.append(TextPiece(kind, word, low.removesuffix("'s").replace(".", ""), word[0].isupper()))
-        elif kind and kind != "gap":
-            text_of_piece = match.group()
-            pieces.append(TextPiece(kind, text_of_piece, text_of_piece, capital=False))
+            low = piece.replace("\u2019", "'").lower()
+            pieces.append(TextPiece(kind, piece, low.removesuffix("'s").replace(".", ""), piece[0].isupper()))
+        else:
+            pieces.append(_make(TextPiece, (kind, piece, piece, False)))
     return pieces
 
 
@@ -123,15 +132,17 @@ def _plain_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else f"{value:.10g}"
 
 
-_DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
-_NUMERIC = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
-_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?\s?([AaPp])?")
+_DAY = regex(r"(\d{1,2})(?:st|nd|rd|th)?")
+_NUMERIC = regex(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
+_CLOCK = regex(r"(\d{1,2}):(\d\d)(?::\d\d)?\s?([AaPp])?")
 _NOON = 12
 
 
 def find_days(pieces: Sequence[TextPiece]) -> dict[int, str]:
     """Return the position of each piece of a day: the first has the day in its normal form, the others are empty."""
     days: dict[int, str] = {}
+    if OF_DAYS.isdisjoint([piece.low for piece in pieces]):
+        return days
     for at, piece in enumerate(pieces):
         if piece.kind != "word" or at in days:
             continue

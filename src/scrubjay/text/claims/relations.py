@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.claims.differences import are_same_name, exclude_each_other, may_contain
 from scrubjay.text.claims.parse import (
     ATTRIBUTES,
@@ -45,12 +45,20 @@ def find_relation_conflict(first: str, second: str) -> str:
     conflict = _compare_values(relation, _single_valued(other)) if relation else ""
     if conflict:
         return conflict
+    if not _changes_relation(statement) and not _changes_relation(other):
+        return ""
     return (
         _find_change(statement, other)
         or _find_change(other, statement)
         or _find_ending(statement, other)
         or _find_ending(other, statement)
     )
+
+
+# One statement is compared with many, and each of those with several.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _changes_relation(text: str) -> bool:
+    return bool(_match_change(text) or _ended_relations(text))
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from scrubjay.lazy import regex
 from scrubjay.text.claims.extract import claims_of
 from scrubjay.text.claims.words import QUALIFIERS
 
@@ -13,30 +14,30 @@ __all__ = [
     "statements_of",
 ]  # fmt: skip
 
-_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
-_ITEM = re.compile(r"\s{0,3}(?:[-*+\u2022]|\d{1,3}[.)])\s+\S")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
-_WHOLE = re.compile(r"\s{0,3}(?:[|>]|#{1,6}\s)|\s{4}|\t")
+_FENCE = regex(r"\s{0,3}(```+|~~~+)")
+_ITEM = regex(r"\s{0,3}(?:[-*+\u2022]|\d{1,3}[.)])\s+\S")
+_HEADING = regex(r"\s{0,3}#{1,6}\s")
+_WHOLE = regex(r"\s{0,3}(?:[|>]|#{1,6}\s)|\s{4}|\t")
 # After a full stop, before what may begin a sentence.
-_SENTENCE_END = re.compile(
+_SENTENCE_END = regex(
     r"(?:(?<=[.!?\u2026])|(?<=[.!?][\"')\]\u201d\u2019*]))[ \t]*(?:\n[ \t]*|(?<=\s))(?=[^a-z\s,;:)\]])"
     # No cut before a sign that would begin a list or a heading in a new line.
     r"(?![-*+#>|\u2022]|\d{1,3}[.)]\s)"
     r"|(?<=[\u3002\uff01\uff1f])"
 )
 # A sentence can end only here, which is cheap to find.
-_STOP = re.compile(r"[.!?\u2026][\"')\]\u201d\u2019*]?(?=[ \t\n])|[\u3002\uff01\uff1f]")
-_ABBREVIATION = re.compile(
+_STOP = regex(r"[.!?\u2026][\"')\]\u201d\u2019*]?(?=[ \t\n])|[\u3002\uff01\uff1f]")
+_ABBREVIATION = regex(
     r"(?<![^\s(\u3002\uff01\uff1f])(?:[A-Z]|[A-Za-z]\.[A-Za-z]|(?i:mr|mrs|ms|dr|prof|st|vs|etc|approx|fig|ca|cf|inc|ltd|jr|sr|sept?"
     r"|jan|feb|mar|apr|jun|jul|aug|oct|nov|dec))\.$"
 )
 _MAX_ABBREVIATION = 12
-_RULE = re.compile(r"\s{0,3}-{3,}\s*")
+_RULE = regex(r"\s{0,3}-{3,}\s*")
 # Not before a figure: the sign may belong to it, as in -5.
-_MARK = re.compile(r"\s*[-*+\u2022]\s+(?![\d.])")
-_FINAL_SIGNS = re.compile(r"(?<=[\w`\"')\]\u201d\u2019\u00bb])[.!\u2026\u3002\uff01]+$")
-_FIRST_WORD = re.compile(r"[^\W\d_](?=[^\W\d_A-Z]*(?:[\s,']|$))")
-_CODE = re.compile(r"\s{4}|\t")
+_MARK = regex(r"\s*[-*+\u2022]\s+(?![\d.])")
+_FINAL_SIGNS = regex(r"(?<=[\w`\"')\]\u201d\u2019\u00bb])[.!\u2026\u3002\uff01]+$")
+_FIRST_WORD = regex(r"[^\W\d_](?=[^\W\d_A-Z]*(?:[\s,']|$))")
+_CODE = regex(r"\s{4}|\t")
 # A longer text is a document, which is not cached.
 _MAX_CACHED_TEXT = 20_000
 # The cache for short texts is larger.
@@ -254,19 +255,19 @@ def _sentences(paragraph: str) -> list[str]:
 _MIN_PART_WORDS = 3
 _MAX_STATEMENT = 1_000
 _STAMP = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?"
-_OPENER = re.compile(
+_OPENER = regex(
     rf"(?:\[{_STAMP}\]\s*|{_STAMP}\s*[:\u2013\u2014-]\s+)?"
     r"(?:(?:note|update|fyi|reminder|important|info|remember|fact)(?::\s+|\s+that\s+))?(?:(?:also|and),?\s+)?",
     re.IGNORECASE,
 )
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|today|last\s(?:week|month|year)"
-_CLOSER = re.compile(
+_CLOSER = regex(
     rf"(?:,?\s+(?:too|as\swell)|\s+\({_STAMP}\)|,?\s+(?:since|as\sof)\s(?:{_STAMP}|\d{{4}}|{_WEEKDAY}))[.!]*$",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r",\s+and\s+", re.IGNORECASE)
+_JOINT = regex(r",\s+and\s+", re.IGNORECASE)
 # With one of these, a comma does not show where a clause ends.
-_NESTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb`()\[\]{}|<>\n]")
+_NESTED = regex(r"[\"\u201c\u201d\u00ab\u00bb`()\[\]{}|<>\n]")
 
 
 def parts_of(statement: str) -> Iterator[str]:

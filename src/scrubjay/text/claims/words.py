@@ -1,5 +1,7 @@
 """Word lists for claims and for the comparison of statements: numbers, units, negations, opposites, places."""
 
+from functools import lru_cache
+
 from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS
 from scrubjay.text.tokens import STOP_WORDS
 from scrubjay.text.word_lists import WordLists
@@ -127,6 +129,7 @@ def are_opposites(word: str, other: str) -> bool:
     return bool(ends) and any(others.get(axis, end) != end for axis, end in ends.items())
 
 
+@lru_cache(maxsize=20_000)
 def may_exclude(word: str) -> bool:
     """Return whether some word may be the opposite of this one, or this one the negation of another."""
     return word in AXES or word in _STATES or word.startswith(NEGATING_PREFIXES)

@@ -2,9 +2,10 @@
 
 from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
+
+from scrubjay.lazy import dataclass
 
 __all__ = [
     "DateSpan", "Days", "Yearly", "day", "month", "quarter", "season", "shift", "third", "week", "weekend", "year",

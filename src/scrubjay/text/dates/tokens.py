@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
+from scrubjay.lazy import dataclass, regex
 from scrubjay.text.dates.spans import Days, Yearly
 from scrubjay.text.word_lists import WordLists
 
@@ -41,7 +41,7 @@ _START_KINDS = frozenset({"number", "date", "decade"})
 
 # Not inside a longer token.
 _BEFORE, _AFTER = r"(?<![\w.:/@\#+$-])", r"(?![\w/@-]|[.:]\w)"
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"""
     (?P<word>[^\W\d_]+(?:'[^\W\d_]+)?(?!\w|[.:/@\\+]+\w)|q[1-4](?!\w))
     |(?P<iso>{_BEFORE}\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?{_AFTER}
@@ -60,7 +60,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _RARE_STARTS = sorted(_STARTS - DATE_WORDS.words("frequent_starts"))
-_HINT = re.compile(rf"\d|\b(?:{'|'.join(_RARE_STARTS)}|ago|back|new year|other day|from now|end of)")
+_HINT = regex(rf"\d|\b(?:{'|'.join(_RARE_STARTS)}|ago|back|new year|other day|from now|end of)")
 
 
 class DateToken(NamedTuple):

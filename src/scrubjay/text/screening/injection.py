@@ -14,17 +14,18 @@ from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from scrubjay.lazy import regex
 from scrubjay.text.scripts import fold_script, merge_letters
 from scrubjay.text.word_lists import WordLists
 
 __all__ = ["find_injections"]
 
 # Invisible characters that spell ASCII, and other invisible ones in a row. The flags of regions have a few of them.
-_TAGS = re.compile("(?<!\U0001f3f4)[\U000e0020-\U000e007e]{8,}+")
+_TAGS = regex("(?<!\U0001f3f4)[\U000e0020-\U000e007e]{8,}+")
 _TAG_OFFSET = 0xE0000
-_INVISIBLE_ROW = re.compile("[\u200b-\u200d\u2060\ufeff]{8,}+")
-_ZERO_WIDTH = re.compile("[\u200b\U000e0000-\U000e007f]")
-_OVERRIDE = re.compile("[\u202d\u202e]")
+_INVISIBLE_ROW = regex("[\u200b-\u200d\u2060\ufeff]{8,}+")
+_ZERO_WIDTH = regex("[\u200b\U000e0000-\U000e007f]")
+_OVERRIDE = regex("[\u202d\u202e]")
 _CURLY = str.maketrans("\u2018\u2019\u201c\u201d\u00ab\u00bb\u300c\u300d\uff3b\uff3d", '\'\'""""""[]')
 # Letters of other alphabets that look like Latin ones.
 _LOOKALIKES = str.maketrans(
@@ -34,7 +35,7 @@ _LOOKALIKES = str.maketrans(
 )
 _LEAD_LENGTH = 24
 # A single word, such as a label, orders nothing.
-_LABEL = re.compile(r"[A-Za-z0-9_-]*+")
+_LABEL = regex(r"[A-Za-z0-9_-]*+")
 
 
 class OrderRule(NamedTuple):
@@ -50,7 +51,7 @@ class OrderRule(NamedTuple):
 _VERBS = WordLists("screening").ordered("tampering")
 _LISTS = WordLists("orders")
 _PARTS = {name: "".join(part) for name, part in _LISTS.table("parts").items()} | {"tampering": "|".join(_VERBS)}
-_PART = re.compile(f"<({'|'.join(_PARTS)})>")
+_PART = regex(f"<({'|'.join(_PARTS)})>")
 
 
 def _pattern(parts: str | Sequence[str]) -> str:
@@ -68,10 +69,10 @@ _RULES = tuple(
     for row in _LISTS.rows("rule")
 )
 _PAIRS = [
-    (row["label"], tuple(row["words"]), re.compile(_pattern(row["first"])), re.compile(_pattern(row["second"])))
+    (row["label"], tuple(row["words"]), regex(_pattern(row["first"])), regex(_pattern(row["second"])))
     for row in _LISTS.rows("pair")
 ]
-_START, _SPELT = re.compile(_PARTS["start"]), re.compile(_PARTS["spelt"])
+_START, _SPELT = regex(_PARTS["start"]), regex(_PARTS["spelt"])
 
 
 def find_injections(text: str) -> tuple[str, ...]:
@@ -107,10 +108,10 @@ def _find_disguised(text: str, plain: str) -> tuple[str, ...]:
 
 
 # Letters that stand alone, and what is between them.
-_SPACED = re.compile(r"(?<![a-z0-9])(?:[a-z0-9][ ._*/|~+-]{1,3}){9,}+[a-z0-9]?")
-_SEPARATORS = re.compile("[^a-z0-9]+")
+_SPACED = regex(r"(?<![a-z0-9])(?:[a-z0-9][ ._*/|~+-]{1,3}){9,}+[a-z0-9]?")
+_SEPARATORS = regex("[^a-z0-9]+")
 # Digits in place of letters, and these letters; 1 is i or l.
-_LEET = re.compile("[013457](?:(?<=[a-z][013457])|(?<![a-z0-9].)(?=[a-z]{2}))")
+_LEET = regex("[013457](?:(?<=[a-z][013457])|(?<![a-z0-9].)(?=[a-z]{2}))")
 _MIN_LEET = 3
 _DIGITS = (str.maketrans("0134578$", "oieastbs"), str.maketrans("0134578$", "oleastbs"))
 
@@ -122,12 +123,12 @@ def _read_digits(plain: str) -> Iterator[str]:
 
 _MIN_ENCODED = 24
 _MAX_RUNS = 20
-_BASE64 = re.compile(f"[A-Za-z0-9+/_-]{{{_MIN_ENCODED},2000}}+={{0,2}}")
-_HEX = re.compile("(?:[0-9A-Fa-f]{2}){16,1000}+")
-_PERCENT = re.compile("%[2-7][0-9A-Fa-f]%[2-7][0-9A-Fa-f]")
-_JSON_ESCAPE = re.compile(r"\\u00([2-7][0-9A-Fa-f])")
+_BASE64 = regex(f"[A-Za-z0-9+/_-]{{{_MIN_ENCODED},2000}}+={{0,2}}")
+_HEX = regex("(?:[0-9A-Fa-f]{2}){16,1000}+")
+_PERCENT = regex("%[2-7][0-9A-Fa-f]%[2-7][0-9A-Fa-f]")
+_JSON_ESCAPE = regex(r"\\u00([2-7][0-9A-Fa-f])")
 _TURNED = ("vtaber", "cerivbhf", "vafgehpgvba", "flfgrz cebzcg", "qvfertneq")
-_READABLE = re.compile(r"[\w\s.,;:!?'\"()/@`|<>~#&=$*{}\[\]\\+%-]*+")
+_READABLE = regex(r"[\w\s.,;:!?'\"()/@`|<>~#&=$*{}\[\]\\+%-]*+")
 _MAX_ESCAPED = 20_000
 
 
@@ -188,7 +189,7 @@ def _find_orders(folded: str) -> list[str]:
 
 _Candidate = tuple[int, str]
 _ASCII_SIGNS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).islower()})
-_WORD = re.compile("[a-z]+")
+_WORD = regex("[a-z]+")
 _HEAD_LENGTH = 3
 
 
@@ -249,4 +250,4 @@ def _matches(rule: OrderRule, word: str, folded: str) -> bool:
 def _rule(word: str, rest: str) -> re.Pattern[str]:
     start = re.escape(word)
     is_word = word[0].isascii() and word[0].isalpha()
-    return re.compile(f"{start}(?<![a-z]{start}){rest}" if is_word else f"{start}{rest}")
+    return regex(f"{start}(?<![a-z]{start}){rest}" if is_word else f"{start}{rest}")

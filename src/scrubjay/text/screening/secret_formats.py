@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from scrubjay.lazy import regex
 from scrubjay.text.screening.secret_values import is_mixed, is_placeholder, is_random
 
 __all__ = ["Span", "find_credentials", "find_tokens"]
@@ -191,7 +192,7 @@ def _token_pattern(prefix: str, rest: str, *, any_case: bool) -> re.Pattern[str]
     is_whole = any_case or prefix in _WHOLE_WORDS
     # The lookbehind follows the prefix, which the engine finds quickly.
     before = f"(?<![A-Za-z0-9_-]{start})" if is_whole else f"(?<![A-Za-z0-9+/_-]{{{_MAX_GLUED}}}{start})"
-    return re.compile(f"{start}{before}{rest}", re.IGNORECASE if any_case else re.NOFLAG)
+    return regex(f"{start}{before}{rest}", re.IGNORECASE if any_case else re.NOFLAG)
 
 
 def _has_all_kinds(value: str) -> bool:
@@ -213,64 +214,64 @@ _HEADLESS: tuple[tuple[str, str, re.Pattern[str], re.Pattern[str], Callable[[str
     (
         "telegram bot token",
         ":",
-        re.compile(rf":(?<=[0-9]{{8}}:){_DASHED}{{35}}{_DASHED_END}"),
-        re.compile("[0-9]{8,10}+(?![0-9A-Za-z])"),
+        regex(rf":(?<=[0-9]{{8}}:){_DASHED}{{35}}{_DASHED_END}"),
+        regex("[0-9]{8,10}+(?![0-9A-Za-z])"),
         _has_all_kinds,
     ),
     (
         "discord token",
         ".",
-        re.compile(rf"\.(?<={_DASHED}{{23}}\.){_DASHED}{{6,7}}\.{_DASHED}{{27,40}}{_DASHED_END}"),
-        re.compile(rf"{_DASHED}{{23,28}}+(?!{_DASHED})"),
+        regex(rf"\.(?<={_DASHED}{{23}}\.){_DASHED}{{6,7}}\.{_DASHED}{{27,40}}{_DASHED_END}"),
+        regex(rf"{_DASHED}{{23,28}}+(?!{_DASHED})"),
         _is_discord,
     ),
     (
         "azure client secret",
         "Q~",
-        re.compile(r"Q~(?<=[0-9]Q~)[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])"),
-        re.compile(r"[0-9][A-Za-z0-9_~.-]{3}"),
+        regex(r"Q~(?<=[0-9]Q~)[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])"),
+        regex(r"[0-9][A-Za-z0-9_~.-]{3}"),
         _has_all_kinds,
     ),
     (
         "terraform token",
         ".atlasv1.",
-        re.compile(r"\.atlasv1\.[A-Za-z0-9_=-]{50,}+"),
-        re.compile(f"{_WORD}{{14}}"),
+        regex(r"\.atlasv1\.[A-Za-z0-9_=-]{50,}+"),
+        regex(f"{_WORD}{{14}}"),
         _always,
     ),
     (
         "mailchimp key",
         "-us",
-        re.compile(f"-us(?<={_HEX}{{32}}-us)[0-9]{{1,2}}{_END}"),
-        re.compile(f"{_HEX}{{32}}(?!{_HEX})"),
+        regex(f"-us(?<={_HEX}{{32}}-us)[0-9]{{1,2}}{_END}"),
+        regex(f"{_HEX}{{32}}(?!{_HEX})"),
         _always,
     ),
     (
         "facebook token",
         "|",
-        re.compile(rf"\|(?<=[0-9]{{13}}\|){_DASHED}{{27,40}}{_DASHED_END}"),
-        re.compile("[0-9]{13,17}+(?![0-9A-Za-z])"),
+        regex(rf"\|(?<=[0-9]{{13}}\|){_DASHED}{{27,40}}{_DASHED_END}"),
+        regex("[0-9]{13,17}+(?![0-9A-Za-z])"),
         _has_all_kinds,
     ),
     (
         "okta token",
         "00",
-        re.compile(rf"00(?<!{_DASHED}00){_DASHED}{{40}}{_DASHED_END}"),
-        re.compile(""),
+        regex(rf"00(?<!{_DASHED}00){_DASHED}{{40}}{_DASHED_END}"),
+        regex(""),
         _has_all_kinds,
     ),
     (
         "asana token",
         "1/",
-        re.compile(rf"1/(?<![0-9A-Za-z/]1/)[0-9]{{10,20}}+:{_HEX}{{32}}{_END}"),
-        re.compile(""),
+        regex(rf"1/(?<![0-9A-Za-z/]1/)[0-9]{{10,20}}+:{_HEX}{{32}}{_END}"),
+        regex(""),
         _always,
     ),
     (
         "maxmind key",
         "_mmk",
-        re.compile(f"_mmk(?<={_WORD}_mmk){_END}"),
-        re.compile(f"{_WORD}{{29}}_{_WORD}{{6}}"),
+        regex(f"_mmk(?<={_WORD}_mmk){_END}"),
+        regex(f"{_WORD}{{29}}_{_WORD}{{6}}"),
         _always,
     ),
 )
@@ -286,13 +287,13 @@ def _start_of_head(text: str, at: int, head: re.Pattern[str]) -> int | None:
 # pattern with the group "value", the kind, and a test of the value.
 _CREDENTIALS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], bool]], ...] = (
     *(
-        (name, re.compile(rf"{name}(?<=[?&;-]{name})(?P<value>[A-Za-z0-9%+/=_-]{{20,512}}+)"), "signature", is_mixed)
+        (name, regex(rf"{name}(?<=[?&;-]{name})(?P<value>[A-Za-z0-9%+/=_-]{{20,512}}+)"), "signature", is_mixed)
         for name in ("sig=", "Signature=")
     ),
     *(
         (
             name,
-            re.compile(rf"{name}\s{{0,4}}[:=]\s{{0,4}}\"?(?P<value>[A-Za-z0-9+/]{{8,512}}+={{0,2}})"),
+            regex(rf"{name}\s{{0,4}}[:=]\s{{0,4}}\"?(?P<value>[A-Za-z0-9+/]{{8,512}}+={{0,2}})"),
             "login",
             is_mixed,
         )
@@ -300,52 +301,50 @@ _CREDENTIALS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], bool]], ...
     ),
     (
         "asic ",
-        re.compile(r"(?<![A-Za-z])[Bb]asic (?P<value>[A-Za-z0-9+/]{12,512}+={0,2})(?![\w-])"),
+        regex(r"(?<![A-Za-z])[Bb]asic (?P<value>[A-Za-z0-9+/]{12,512}+={0,2})(?![\w-])"),
         "login",
         is_random,
     ),
-    ("SSWS ", re.compile(rf"SSWS (?P<value>{_DASHED}{{20,}}+)"), "okta token", is_mixed),
+    ("SSWS ", regex(rf"SSWS (?P<value>{_DASHED}{{20,}}+)"), "okta token", is_mixed),
     (
         "irtable",
-        re.compile(f"(?<!{_WORD})(?P<value>key{_WORD}{{14}}){_END}"),
+        regex(f"(?<!{_WORD})(?P<value>key{_WORD}{{14}}){_END}"),
         "airtable key",
         _has_all_kinds,
     ),
     *(
-        (name, re.compile(rf"{re.escape(name)}(?P<value>[^\s;,&\"']{{12,512}}+)"), "cookie", is_mixed)
+        (name, regex(rf"{re.escape(name)}(?P<value>[^\s;,&\"']{{12,512}}+)"), "cookie", is_mixed)
         for name in ("SESSIONID=", "SESSID=", "sessionid=", "SessionId=", "_session=", "connect.sid=")
     ),
-    ("__", re.compile(r"__(?:Secure|Host)-[\w.-]{1,40}+=(?P<value>[^\s;,&\"']{12,512}+)"), "cookie", is_mixed),
+    ("__", regex(r"__(?:Secure|Host)-[\w.-]{1,40}+=(?P<value>[^\s;,&\"']{12,512}+)"), "cookie", is_mixed),
     (
         "machine ",
-        re.compile(r"(?<!\S)machine\s\S{1,128}+\s{1,4}login\s\S{1,128}+\s{1,4}password\s(?P<value>\S{3,128}+)"),
+        regex(r"(?<!\S)machine\s\S{1,128}+\s{1,4}login\s\S{1,128}+\s{1,4}password\s(?P<value>\S{3,128}+)"),
         "password",
         _always,
     ),
     (
         "mysql",
-        re.compile(r"\bmysql\w{0,8}\s[^\n|;]{0,120}?(?<=\s)-p(?P<value>[^\s\"'-]\S{3,63}+)"),
+        regex(r"\bmysql\w{0,8}\s[^\n|;]{0,120}?(?<=\s)-p(?P<value>[^\s\"'-]\S{3,63}+)"),
         "password",
         is_mixed,
     ),
-    ("sshpass", re.compile(r"\bsshpass\s{1,2}-p\s{0,2}[\"']?(?P<value>[^\s\"']{4,64}+)"), "password", _always),
-    ("redis-cli", re.compile(r"\bredis-cli\s[^\n|;]{0,120}?(?<=\s)-a\s(?P<value>\S{4,64}+)"), "password", _always),
+    ("sshpass", regex(r"\bsshpass\s{1,2}-p\s{0,2}[\"']?(?P<value>[^\s\"']{4,64}+)"), "password", _always),
+    ("redis-cli", regex(r"\bredis-cli\s[^\n|;]{0,120}?(?<=\s)-a\s(?P<value>\S{4,64}+)"), "password", _always),
     (
         "Private-Lines",
-        re.compile(r"Private-Lines: [0-9]{1,4}\r?\n(?P<value>[A-Za-z0-9+/=\r\n]{16,}+)"),
+        regex(r"Private-Lines: [0-9]{1,4}\r?\n(?P<value>[A-Za-z0-9+/=\r\n]{16,}+)"),
         "private key",
         _always,
     ),
 )
 # The end of a line of .pgpass, on a port of PostgreSQL or on any, and its host backwards.
 _PGPASS_HINTS = (":543", ":6432:", ":*:")
-_PGPASS = re.compile(
-    r":(?:543[0-9]|6432|\*):[^\s:]{1,64}+:[^\s:]{1,64}+:(?P<value>\S{4,128}+)(?=[ \t]{0,8}\r?(?:\n|\Z))"
-)
+_PGPASS = regex(r":(?:543[0-9]|6432|\*):[^\s:]{1,64}+:[^\s:]{1,64}+:(?P<value>\S{4,128}+)(?=[ \t]{0,8}\r?(?:\n|\Z))")
 _MAX_HOST = 129
-_PGPASS_HOST = re.compile(r"[A-Za-z0-9.*_-]{1,128}+(?:\n|\Z)")
-_COOKIE_HEADER = re.compile(r"(?i:cookie2?)\"?[:=]\s{0,4}[\"']?(?P<pairs>[^\n\"']{8,4096}+)")
-_COOKIE_VALUE = re.compile(r"(?:(?<=[;\s])|^)[\w.%-]{1,64}+=(?P<value>[^\s;,]{8,512}+)")
+_PGPASS_HOST = regex(r"[A-Za-z0-9.*_-]{1,128}+(?:\n|\Z)")
+_COOKIE_HEADER = regex(r"(?i:cookie2?)\"?[:=]\s{0,4}[\"']?(?P<pairs>[^\n\"']{8,4096}+)")
+_COOKIE_VALUE = regex(r"(?:(?<=[;\s])|^)[\w.%-]{1,64}+=(?P<value>[^\s;,]{8,512}+)")
 
 
 def find_credentials(text: str) -> Iterator[Span]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from scrubjay.lazy import regex
 from scrubjay.text.word_lists import WordLists
 
 __all__ = ["SecretName", "Work", "find_names", "is_mixed", "is_placeholder", "is_random", "parse_name"]
@@ -40,13 +41,13 @@ _STATED_ABROAD = "\\s{0,2}(?:\u662f|\u4e3a|\u306f|\ub294|\u0647\u064a)\uff1a?\\s
 _BARE = r"\s(?=\S{0,63}[0-9])"
 _TAIL = rf"(?:(?P<direct>{_DIRECT})|(?P<stated>{_STATED})|(?P<stated_abroad>{_STATED_ABROAD})|(?P<bare>{_BARE}))"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u300c": "\u300d"}
-_UNQUOTED = re.compile(rf"[^\s\"'`<>|\u3002\uff0c]{{1,{_MAX_VALUE}}}+")
+_UNQUOTED = regex(rf"[^\s\"'`<>|\u3002\uff0c]{{1,{_MAX_VALUE}}}+")
 # After a short name: short enough to remember, and with a digit.
-_SHORT_VALUE = re.compile(r"(?=[^0-9\s]{0,63}[0-9])[^\s]{1,64}+(?!\S)")
-_PHRASE = re.compile(r"[^\s.,;\"'`]{1,24}+(?: [^\s.,;\"'`]{1,24}+){2,23}+")
-_FIELD_END = re.compile(r";|&(?=[\w.-]{1,64}+=)")
-_BREAK = re.compile(r"[_\s-]+|(?<=[a-z])(?=[A-Z])")
-_NAME_BACKWARDS = re.compile("[A-Za-z0-9_-]*+")
+_SHORT_VALUE = regex(r"(?=[^0-9\s]{0,63}[0-9])[^\s]{1,64}+(?!\S)")
+_PHRASE = regex(r"[^\s.,;\"'`]{1,24}+(?: [^\s.,;\"'`]{1,24}+){2,23}+")
+_FIELD_END = regex(r";|&(?=[\w.-]{1,64}+=)")
+_BREAK = regex(r"[_\s-]+|(?<=[a-z])(?=[A-Z])")
+_NAME_BACKWARDS = regex("[A-Za-z0-9_-]*+")
 
 
 @dataclass
@@ -190,14 +191,12 @@ _ASCII_NAMES = tuple(secret_name for secret_name in _NAMES if secret_name.name.i
 
 @cache
 def _name_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(f"(?P<name>{re.escape(name)}){_REST}{_TAIL}")
+    return regex(f"(?P<name>{re.escape(name)}){_REST}{_TAIL}")
 
 
 @cache
 def _unread_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"{re.escape(name)}[a-z0-9_-]{{0,40}}+[\"'`]?\s{{0,4}}[:=]\s{{0,4}}(?P<value>[^\s\[]\S{{3,511}}+)"
-    )
+    return regex(rf"{re.escape(name)}[a-z0-9_-]{{0,40}}+[\"'`]?\s{{0,4}}[:=]\s{{0,4}}(?P<value>[^\s\[]\S{{3,511}}+)")
 
 
 def _name_before(text: str, at: int) -> str:
@@ -235,18 +234,18 @@ def _is_innocent(before: str, rest: str) -> bool:
     return any(part.casefold() in _INNOCENT_STARTS for part in _BREAK.split(before))
 
 
-_PLAIN_WORD = re.compile(r"[^\W\d_]+(?:['\u2019/-][^\W\d_]+)*+[!?]?")
-_ALGORITHM = re.compile(
+_PLAIN_WORD = regex(r"[^\W\d_]+(?:['\u2019/-][^\W\d_]+)*+[!?]?")
+_ALGORITHM = regex(
     r"(?:sha|md|aes|rsa|bcrypt|base|utf|hs|rs|es|ed|pbkdf|argon|oauth|http|tls|ssl|v)[-_]?\d", re.IGNORECASE
 )
-_KEY_CHARACTERS = re.compile(r"[A-Za-z0-9+/=_.~:$!@#%^&*-]++")
-_CAMEL, _LETTER, _DIGIT = re.compile("[a-z][A-Z]"), re.compile("[A-Za-z]"), re.compile("[0-9]")
+_KEY_CHARACTERS = regex(r"[A-Za-z0-9+/=_.~:$!@#%^&*-]++")
+_CAMEL, _LETTER, _DIGIT = regex("[a-z][A-Z]"), regex("[A-Za-z]"), regex("[0-9]")
 # No sentence has a word with several of these.
 _KINDS_OF_SIGNS = tuple(map(re.compile, ("[a-z]", "[A-Z]", r"[^\w\s.,:/'-]")))
 _CHAIN = 3
 # Digits between letters, in a word that is too long for the name of a thing.
-_INTERLACED = re.compile("(?=[A-Za-z0-9]{10,64}$)[A-Za-z]+[0-9]+[A-Za-z][A-Za-z0-9]*+")
-_LONG_HEX = re.compile("[0-9a-f]{32,128}+")
+_INTERLACED = regex("(?=[A-Za-z0-9]{10,64}$)[A-Za-z]+[0-9]+[A-Za-z][A-Za-z0-9]*+")
+_LONG_HEX = regex("[0-9a-f]{32,128}+")
 
 
 def _is_password(value: str, *, is_direct: bool, is_alone: bool, is_quoted: bool) -> bool:
@@ -265,12 +264,12 @@ def _is_setting(value: str) -> bool:
     return not is_placeholder(value) and not value.isdecimal() and value.casefold() not in _ORDINARY
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"\[redacted|[<{\[(%]|\$\{?\(?[A-Za-z_{(]|your[\s_-]|my[_-]|os\.|process\.env|env[.(:\[]|secrets\.|vault:|op://|arn:"
     r"|https?:|[~.]{0,2}/|\w++(?:\.\w++)*+\(|[a-z_]++(?:\.[a-z_]++)++$|\.{2,}|[-_]++$|\*",
     re.IGNORECASE,
 )
-_SAMPLE = re.compile(
+_SAMPLE = regex(
     r"changeme|placeholder|redacted|insert[_-]|replace[_-]|your[_-]|x{6}|\*{4}|\.{3}|\u2022{3}", re.IGNORECASE
 )
 _MAX_TEXT = 200
@@ -294,9 +293,9 @@ def _is_strange(value: str) -> bool:
     return len(tidy) >= _MIN_KEY and kinds > 1 and bool(_DIGIT.search(tidy))
 
 
-_BETWEEN = re.compile("[a-z][0-9]+[A-Za-z]")
-_FIGURES = re.compile("[0-9]+")
-_SIGNS = re.compile("[!@#$%^&?]")
+_BETWEEN = regex("[a-z][0-9]+[A-Za-z]")
+_FIGURES = regex("[0-9]+")
+_SIGNS = regex("[!@#$%^&?]")
 
 
 def _is_cryptic(value: str) -> bool:
@@ -307,8 +306,8 @@ def _is_cryptic(value: str) -> bool:
     return bool(_SIGNS.search(tidy)) or len(_FIGURES.findall(tidy)) > 1
 
 
-_PART = re.compile(r"[-_.:/=+]+")
-_COUNTED = re.compile("[A-Za-z]+[0-9]{1,4}")
+_PART = regex(r"[-_.:/=+]+")
+_COUNTED = regex("[A-Za-z]+[0-9]{1,4}")
 _LONG_PART = 5
 _LONG_KEY = 20
 _LEAST_BITS = 3.2

@@ -4,11 +4,11 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from scrubjay.errors import InvalidInput
+from scrubjay.lazy import dataclass, regex
 from scrubjay.text.screening.secret_formats import Span, find_credentials, find_tokens
 from scrubjay.text.screening.secret_values import Work, find_names, is_mixed, is_placeholder, is_random, parse_name
 
@@ -106,10 +106,10 @@ def _mask(text: str, spans: Sequence[Span]) -> str:
     return "".join((*parts, text[at:]))
 
 
-_PEM_START = re.compile(r"----[- ]BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?[- ]----")
-_PEM_END = re.compile(r"----[- ]END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?[- ]----")
+_PEM_START = regex(r"----[- ]BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?[- ]----")
+_PEM_END = regex(r"----[- ]END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?[- ]----")
 # The lines of a key that is cut off, or what is left of them between JSON's escapes.
-_PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=]{16,}+|\\[nr]|[\r\n \t]|[A-Za-z0-9+/=]{1,15}+(?![\w ]))*+")
+_PEM_BODY = regex(r"(?:[A-Za-z0-9+/=]{16,}+|\\[nr]|[\r\n \t]|[A-Za-z0-9+/=]{1,15}+(?![\w ]))*+")
 
 
 def _find_private_keys(text: str) -> Iterator[Span]:
@@ -123,8 +123,8 @@ def _find_private_keys(text: str) -> Iterator[Span]:
 
 
 # The rest of a token that was wrapped: a line of its own that looks random.
-_NEXT_LINE = re.compile(r"\\?\r?\n[ \t>|]{0,8}(?P<rest>[A-Za-z0-9_+/=.-]{6,}+)(?=[\"'`,;)]?\\?(?:\r?\n|\Z))")
-_HASH = re.compile("(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$|[0-9a-f]{8}-[0-9a-f]{4}-")
+_NEXT_LINE = regex(r"\\?\r?\n[ \t>|]{0,8}(?P<rest>[A-Za-z0-9_+/=.-]{6,}+)(?=[\"'`,;)]?\\?(?:\r?\n|\Z))")
+_HASH = regex("(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$|[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
 def _continue(text: str, span: Span) -> Span:
@@ -135,7 +135,7 @@ def _continue(text: str, span: Span) -> Span:
     return start, end, kind
 
 
-_AUTHORITY = re.compile(r"://([^\s/?#\"'<>`]{3,512}+)")
+_AUTHORITY = regex(r"://([^\s/?#\"'<>`]{3,512}+)")
 _NO_PASSWORDS = frozenset({"password", "passwd", "pass", "pwd", "secret", "token"})
 
 
@@ -149,12 +149,12 @@ def _find_passwords_in_addresses(text: str) -> Iterator[Span]:
             yield start, start + len(password), "password"
 
 
-_HEADER = re.compile(
+_HEADER = regex(
     r"(?:uthorization|UTHORIZATION)[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
     r"(?:(?i:basic|bearer|token|digest|apikey|geniekey|ssws|bot)\s{1,3})?(?P<value>[A-Za-z0-9._~+/=-]{8,}+)"
 )
-_BEARER = re.compile(r"(?:earer|EARER)\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{8,}+)")
-_LOGIN = re.compile(r"\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}+:(?P<value>[^\s\"']{3,128}+)")
+_BEARER = regex(r"(?:earer|EARER)\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{8,}+)")
+_LOGIN = regex(r"\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}+:(?P<value>[^\s\"']{3,128}+)")
 
 
 def _find_headers(text: str) -> Iterator[Span]:
@@ -191,19 +191,19 @@ _WIDE_LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff"
 _CODE = "[2-7][0-9A-Fa-f]"
 _MARKS = "[-_.*~+=|#/]"
 # What may hide a secret: invisible letters inside a word, wide letters, escapes of Markdown, JSON, HTML and addresses.
-_HIDING = re.compile(
+_HIDING = regex(
     rf"(?<=[!-~])[{_INVISIBLE}]|[{_WIDE_LETTERS}]|%{_CODE}|\\(?:u00{_CODE}|x{_CODE}|{_MARKS})|&#x?[0-9A-Fa-f]{{2,3}};"
 )
-_HIDDEN = re.compile(
+_HIDDEN = regex(
     rf"(?P<wide>[\uff01-\uff5e{_WIDE_LETTERS}]++)|(?P<between>(?:[!-~][{_INVISIBLE}]){{2,}}+)"
     rf"|(?P<invisible>[{_INVISIBLE}]++)|(?P<percent>(?:%{_CODE})++)|(?P<mark>(?:\\{_MARKS})++)"
     rf"|(?P<json>(?:\\u00{_CODE})++)|(?P<hex>(?:\\x{_CODE})++)|(?P<entity>&#(?:x{_CODE}|[0-9]{{2,3}});)"
 )
 # The end of a line inside a token, with the marks of a quotation.
-_WRAP = re.compile(r"(?<=[A-Za-z0-9_+/=.-])(?P<invisible>\\?\r?\n[ \t>|]{0,8})(?=[A-Za-z0-9_+/=-])")
+_WRAP = regex(r"(?<=[A-Za-z0-9_+/=.-])(?P<invisible>\\?\r?\n[ \t>|]{0,8})(?=[A-Za-z0-9_+/=-])")
 # The end of a word at the end of a line, and the beginning of the next line.
-_WRAPPED = re.compile(r"\n(?<=[A-Za-z0-9_+/=.\\\r-]{4}\n)[ \t>|]{0,8}([A-Za-z0-9_+/=.-]{4,64}+)")
-_DIGIT = re.compile("[0-9]")
+_WRAPPED = regex(r"\n(?<=[A-Za-z0-9_+/=.\\\r-]{4}\n)[ \t>|]{0,8}([A-Za-z0-9_+/=.-]{4,64}+)")
+_DIGIT = regex("[0-9]")
 
 
 def _decode(text: str) -> _View | None:

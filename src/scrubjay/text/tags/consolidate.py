@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.tags.matching import TagVocabulary, best_match
 from scrubjay.text.tags.synonyms import Synonyms
 

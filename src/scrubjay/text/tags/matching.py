@@ -1,7 +1,6 @@
 """The tag in use that a new tag means: by the spelling of both, and by how close they are in meaning."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from heapq import nlargest
 from math import log, sqrt
@@ -9,6 +8,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import DamerauLevenshtein
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.fuzzy import grams_of
 from scrubjay.text.related_words import is_word
 from scrubjay.text.tags.spelling import NO_PLURALS, TAG_WORDS, FoldedTag, fold_tag, initials, tag_key
@@ -67,7 +67,7 @@ _RULES = {
     TagRelation.SLIPS: _Rule(0.75, replaces=True),
     TagRelation.PAIR: _Rule(0.5, replaces=True),
     TagRelation.DETAIL: _Rule(0.7, replaces=False),
-    TagRelation.SPECIAL: _Rule(0.78, replaces=False),
+    TagRelation.SPECIAL: _Rule(0.84, replaces=False),
     TagRelation.NAME: _Rule(0.65, replaces=False),
     TagRelation.KINDRED: _Rule(0.86, replaces=False),
     TagRelation.ALIKE: _Rule(0.82, replaces=False),

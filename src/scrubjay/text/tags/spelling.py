@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from scrubjay.lazy import dataclass
 from scrubjay.text.tokens import running_terms_of
 from scrubjay.text.word_lists import WordLists
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from scrubjay.text.languages import language_of, stop_words_of
@@ -40,7 +40,7 @@ class TagPhrase(NamedTuple):
 def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
     """Return phrases of up to three words: those of the title first, then long ones, then frequent ones."""
     start = text[:_MAX_TEXT]
-    frequent = STOP_WORDS | stop_words_of(language_of(start))
+    frequent = _frequent_words(language_of(start))
     head = set(_split_phrases(title, frequent))
     plain = _NOISE.sub(" . ", start) if any(sign in start for sign in _NOISE_SIGNS) else start
     body = list(_split_phrases(plain, frequent))
@@ -54,6 +54,11 @@ def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
         key=lambda phrase: (not phrase.in_title, -phrase.words * min(phrase.times, 2), -phrase.times, phrase.tag)
     )
     return phrases[:_MAX_PHRASES]
+
+
+@cache
+def _frequent_words(language: str) -> frozenset[str]:
+    return STOP_WORDS | stop_words_of(language)
 
 
 def remark_few_tags(tags: Sequence[str], *, provided: int, least: int, text: str, title: str) -> str:

@@ -1,11 +1,12 @@
 """Tag synonyms: those of a space, before those that come with Scrubjay."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Self, cast
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.model.tags import TagSynonyms

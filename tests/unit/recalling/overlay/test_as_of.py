@@ -142,13 +142,13 @@ async def test_memories_pinned_then_come_first(harness: Harness) -> None:
     assert passages(gone) == ["a profile now"]
 
 
-async def test_recency_and_yesterday_count_from_that_day(harness: Harness) -> None:
+async def test_recency_and_named_days_count_from_that_day(harness: Harness) -> None:
     await harness.remember("the boiler was repaired")
-    harness.clock.advance(timedelta(days=1))
+    harness.clock.advance(timedelta(days=20))
     then = harness.clock.now()
     harness.clock.advance(timedelta(days=200))
     (hit,) = (
-        await harness.recall(RecallRequest(query="what happened to the boiler yesterday?", as_of=then, explain=True))
+        await harness.recall(RecallRequest(query="what happened to the boiler 20 days ago?", as_of=then, explain=True))
     ).hits
     assert any(reason.startswith("date +") for reason in hit.why)
     (now,) = (await harness.recall(RecallRequest(query="boiler", explain=True))).hits

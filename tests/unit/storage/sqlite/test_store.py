@@ -2,15 +2,27 @@
 
 import gc
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 import numpy as np
 import pytest
-from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, an_origin, moment, revised, vectors_for
+from tests.fakes.build import (
+    MODEL,
+    a_commit,
+    a_document,
+    a_memory,
+    a_rewrite,
+    an_edge,
+    an_origin,
+    moment,
+    revised,
+    vectors_for,
+)
 from tests.unit.storage.sqlite.damage import scribble
 
-from scrubjay.errors import InvalidInput, StoreError, StoreTooNew
+from scrubjay.errors import InvalidInput, StaleVersion, StoreError, StoreTooNew
 from scrubjay.model.memory import Source
 from scrubjay.model.passage import passage_id
 from scrubjay.ports import Embedded, Neighbours
@@ -122,3 +134,22 @@ async def test_no_cursor_stays(store: SqliteStore) -> None:
 def _count_cursors() -> int:
     gc.collect()
     return sum(isinstance(item, apsw.Cursor) for item in gc.get_objects())
+
+
+async def test_the_number_of_a_space_that_was_rolled_back_belongs_to_the_next_one(store: SqliteStore) -> None:
+    # A connection remembers the numbers of spaces; that of a space which a rollback takes back is given again.
+    lost = a_memory("lost", space="lost")
+    with suppress(ZeroDivisionError):
+        async with store.transaction("lost") as inside:
+            await inside.commit(a_commit(lost, space="lost"))
+            assert lost.id in await inside.get("lost", [lost.id])
+            raise ZeroDivisionError
+    first, other = a_memory("first", space="first"), a_memory("other", space="lost")
+    async with store.transaction("first") as inside:
+        with pytest.raises(StaleVersion):
+            await inside.put_document(a_document(space="refused"), base=7)
+        await inside.commit(a_commit(first, space="first"))
+    await store.commit(a_commit(other, space="lost"))
+    assert await store.ids("first", limit=9) == [first.id]
+    assert await store.ids("lost", limit=9) == [other.id]
+    assert await store.ids("refused", limit=9) == []

@@ -1,4 +1,4 @@
-"""Applications that are made in the background."""
+"""Applications that are made once a request needs them."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.unit.surfaces.http.messages import ResponseRecorder, client_sending, scope_of
 
-from scrubjay.surfaces.daemon.lazy import load_in_thread, make_in_background, open_in_background
+from scrubjay.surfaces.daemon.lazy import load_in_thread, make_on_demand, open_on_demand
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -30,7 +30,7 @@ async def test_early_requests_wait_and_a_disconnect_does_not_cancel_the_applicat
         assert allowed.wait(20)
         return answer
 
-    async with make_in_background(make) as app:
+    async with make_on_demand(make) as app:
         first, second = asyncio.create_task(status_of(app)), asyncio.create_task(status_of(app))
         await asyncio.to_thread(started.wait, 20)
         assert not first.done()
@@ -45,22 +45,38 @@ async def test_every_request_to_an_application_that_cannot_be_made_fails() -> No
     def make() -> ASGIApp:
         raise ImportError("missing")
 
-    async with make_in_background(make) as app:
+    async with make_on_demand(make) as app:
         for _ in range(2):
             with pytest.raises(ImportError):
                 await status_of(app)
 
 
 async def test_the_block_ends_after_the_application_is_made() -> None:
-    made = threading.Event()
+    allowed, made = threading.Event(), threading.Event()
 
     def make() -> ASGIApp:
+        assert allowed.wait(20)
         made.set()
         return answer
 
-    async with make_in_background(make):
-        pass
+    async with make_on_demand(make) as app:
+        request = asyncio.create_task(status_of(app))
+        await asyncio.sleep(0)
+        request.cancel()
+        allowed.set()
     assert made.is_set()
+
+
+async def test_what_no_request_needs_is_not_loaded() -> None:
+    loaded: list[str] = []
+
+    def make() -> ASGIApp:
+        loaded.append("made")
+        return answer
+
+    async with make_on_demand(make), open_on_demand(lambda: loaded.append("loaded"), FakeApp):
+        await asyncio.sleep(0.01)
+    assert loaded == []
 
 
 class FakeApp:
@@ -89,7 +105,7 @@ async def test_an_application_is_opened_after_the_load_and_closed_at_the_end() -
     def load() -> None:
         assert allowed.wait(20)
 
-    async with open_in_background(load, lambda: fake) as app:
+    async with open_on_demand(load, lambda: fake) as app:
         first, second = asyncio.create_task(status_of(app)), asyncio.create_task(status_of(app))
         await asyncio.sleep(0.01)
         assert not fake.is_open
@@ -108,18 +124,10 @@ async def test_every_request_fails_after_a_failed_load() -> None:
     def load() -> None:
         raise ImportError("missing")
 
-    async with open_in_background(load, FakeApp) as app:
+    async with open_on_demand(load, FakeApp) as app:
         for _ in range(2):
             with pytest.raises(ImportError):
                 await status_of(app)
-
-
-async def test_an_application_without_requests_is_closed_too() -> None:
-    fake = FakeApp()
-    async with open_in_background(lambda: None, lambda: fake):
-        pass
-    assert len(fake.tasks) == 2
-    assert not fake.is_open
 
 
 async def test_loads_do_not_overlap() -> None:

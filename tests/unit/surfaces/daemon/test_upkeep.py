@@ -62,6 +62,7 @@ class BrokenEngine:
     """An engine with an unexpected error."""
 
     job_runner: None = None
+    models: None = None
     curator: None = None
     rounds: int = 0
     tried: asyncio.Event = field(default_factory=asyncio.Event)

@@ -113,7 +113,7 @@ async def test_two_authorization_headers_are_joined_into_an_invalid_one() -> Non
     assert server.authenticator.headers == ["Bearer a, Bearer b"]
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/api/v1/healthz", "/readyz", "/api/v1/readyz", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/healthz", "/api/v1/healthz", "/readyz", "/api/v1/readyz", "/openapi.json", "/docs"])
 async def test_public_paths_need_no_token_but_refuse_foreign_pages(path: str) -> None:
     server = Server(authenticator=FixedAuthenticator(error=NotAdmitted("no", reason="missing")))
     assert (await server.request(scope_of("GET", path))).status == 200

@@ -1,9 +1,12 @@
 """The relation of two statements."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrubjay.model.conflict import ConflictType, Strategy
 from scrubjay.text.claims.compare import compare, compare_lists, overlap_ratio
+from scrubjay.text.claims.parse import parse_statement, plain_words_of
 
 NEAR = 0.8
 
@@ -359,3 +362,21 @@ def test_hostile_texts_are_compared_as_any_other(text: str) -> None:
     assert compare(text, "Ada lives in Rome.", cosine=0.9) is None
     finding = compare(text, f"{text} not 7", cosine=None)
     assert finding is None or finding.type is not ConflictType.CONTRADICTION or finding.confidence < 1
+
+
+_WORDS = (
+    "Ada Syrians USA team B user I my lives goes does moved to no longer used never not fails failed cannot two second "
+    "the a of and by was is kids running camelCase e well-known server SERVER friday May last week Germans s"
+).split()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(_WORDS), st.sampled_from((" ", ", ", ". ", "-", ": ", " (", "\n"))), min_size=1)
+)
+def test_what_plain_words_show_holds_of_the_parsed_statement(parts: list[tuple[str, str]]) -> None:
+    text = "".join(word + sign for word, sign in parts).rstrip("-( ")
+    words, parsed = plain_words_of(text), parse_statement(text)
+    if words is not None:
+        assert parsed.counted.keys() <= words.keys
+        assert words.least <= len(parsed.tokens)
+        assert words.most_shared(parsed) == len(parsed.tokens)

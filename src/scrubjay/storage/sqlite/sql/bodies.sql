@@ -1,9 +1,11 @@
 -- name: dictionary_age
 SELECT s.body_count, (
+  SELECT max(d.no) FROM dictionaries d WHERE d.space_no = s.no AND d.tainted = 0
+), (
   SELECT d.body_count FROM dictionaries d WHERE d.space_no = s.no AND d.tainted = 0 ORDER BY d.no DESC LIMIT 1
 )
 FROM spaces s
-WHERE s.name = ?;
+WHERE s.no = ?;
 
 -- The order spreads the sample over the whole space.
 -- name: sample
@@ -32,6 +34,10 @@ RETURNING no;
 
 -- name: has_bodies_to_repack
 SELECT EXISTS (SELECT 1 FROM dictionaries WHERE tainted = 1) OR EXISTS (SELECT 1 FROM versions WHERE encoding = ?);
+
+-- name: newest_sizes
+SELECT coalesce(sum(size), 0), coalesce(sum(length(body)), 0)
+FROM (SELECT size, body FROM versions ORDER BY memory_no DESC, number DESC LIMIT ?);
 
 -- name: sizes
 SELECT coalesce(sum(size), 0), coalesce(sum(length(body)), 0),

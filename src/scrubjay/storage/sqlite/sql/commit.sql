@@ -1,7 +1,13 @@
 -- name: count_access
 UPDATE memories
 SET access_count = access_count + 1, last_accessed = max(?, coalesce(last_accessed, 0))
-WHERE id = ? AND space_no = ?;
+WHERE space_no = ? AND id IN (SELECT unhex(value) FROM json_each(?)) RETURNING no;
+
+-- name: label_version
+UPDATE versions SET message = ?
+WHERE memory_no = (
+  SELECT m.no FROM memories m JOIN spaces s ON s.no = m.space_no WHERE m.id = ? AND s.name = ?
+) AND number = ? AND message = ?;
 
 -- name: find_relation
 SELECT text, strength, metadata, created_at FROM relations

@@ -8,4 +8,4 @@ WHERE r.space_no = ? AND r.id = ?;
 INSERT INTO changes(
   space_no, space_seq, run_no, memory_no, action, version, base_version, passages_before, changed_at, relation, target_no
 )
-VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES(?, (SELECT change_count FROM spaces WHERE no = ?) + ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);

@@ -46,8 +46,12 @@ def read_options(
     """Read the command line and the environment; raises InvalidOption."""
     env = os.environ if environment is None else environment
     options = _parse(arguments)
+    try:
+        data = data_folder(options.get("data"), environment=env)
+    except RuntimeError:
+        raise InvalidOption("there is no home folder: set HOME, or choose a data folder with --data") from None
     return BridgeOptions(
-        data=data_folder(options.get("data"), environment=env),
+        data=data,
         space=_text(options, env, "space"),
         agent=_text(options, env, "agent"),
         project=_text(options, {}, "project") if "project" in options else project_of(folder or working_folder()),

@@ -1,6 +1,5 @@
 """Entities of the `enhanced` toolset: create, search and change them, extract facts, find and resolve conflicts."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import cast
 
@@ -16,11 +15,12 @@ from scrubjay.model.labels import NOTICE
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.model.requests import ResolveConflictRequest
 from scrubjay.surfaces.mcp.arguments import Arguments
+from scrubjay.surfaces.mcp.budget import compact_json
 from scrubjay.surfaces.mcp.cursors import pack, unpack
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
-from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, fits, within_budget
+from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, fits, page_of, within_budget
 from scrubjay.surfaces.mcp.toolsets.enhanced_versions import in_one_run
-from scrubjay.text.slug import slug_of_subject
+from scrubjay.text.slug import name_of_statement
 
 EXTRACT_NAMES = {"text": "conversation_text", "session": "session_id", "store": "auto_store"}
 _RESULTS = 10
@@ -29,8 +29,7 @@ _SHORTENED = "shortened; detect_conflicts lists the conflicts of one entity"
 _BRIEF = ("id", "name", "action", "version", "warnings")
 _MINIMAL = ("id", "name", "action")
 _THRESHOLD = 0.5
-_MAX_CONFLICTS = 50
-_DIGEST_LENGTH = 6
+_MAX_CONFLICTS = 1_000
 _LEFT_PENDING = "left_pending"
 _FACT = "fact"
 
@@ -111,7 +110,7 @@ async def auto_extract_facts(context: ToolContext, arguments: Mapping[str, Json]
     }
     if extracted.warnings:
         fields["warnings"] = list[Json](extracted.warnings)
-    return within_budget(fields, lists=("facts",))
+    return page_of(fields, lists=("facts",), cursor=args.text("cursor"), of=args.text("text"))
 
 
 async def detect_conflicts(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -130,9 +129,12 @@ async def detect_conflicts(context: ToolContext, arguments: Mapping[str, Json]) 
         # The entity is not stored: its record goes along, so that resolve_conflict can store it.
         unstored: dict[str, Json] = {"conflict_id": "", "entity_id": "", "entity_data": record}
         conflicts = [conflict_json(detail) | unstored for detail in details]
-    return within_budget(
-        {"success": True, "conflict_count": len(conflicts), "threshold": threshold, "conflicts": conflicts},
+    fields: dict[str, Json] = {"success": True, "conflict_count": len(conflicts), "threshold": threshold}
+    return page_of(
+        {**fields, "conflicts": conflicts},
         lists=("conflicts",),
+        cursor=args.text("cursor"),
+        of=compact_json(dict(entity)),
     )
 
 
@@ -289,7 +291,7 @@ def _complete_record(entity: Mapping[str, Json]) -> dict[str, Json]:
     text = "\n".join(map(str, observations))
     return {
         **{name: value for name, value in entity.items() if name not in ("id", "action", "conflict", "conflicts")},
-        "name": entity.get("name") or _name_for(text),
+        "name": entity.get("name") or name_of_statement(text),
         "entityType": entity.get("entityType") or entity.get("type") or _FACT,
     }
 
@@ -301,7 +303,7 @@ def _fact_fields(stored: StoredFact, *, session: str, memory: Memory | None) -> 
         "speaker": fact.speaker, "subject": fact.subject, "turn": fact.turn, "confidence": fact.confidence,
     }  # fmt: skip
     fields: dict[str, Json] = {
-        "name": name_of(memory) if memory else _name_for(fact.statement, session, fact.turn),
+        "name": name_of(memory) if memory else name_of_statement(fact.statement),
         "entityType": fact.type.value,
         "observations": [fact.statement],
         "source_session": session,
@@ -316,9 +318,3 @@ def _fact_fields(stored: StoredFact, *, session: str, memory: Memory | None) -> 
     if stored.conflicts:
         fields["conflicts"] = [conflict_json(conflict) for conflict in stored.conflicts]
     return fields
-
-
-def _name_for(text: str, *more: str) -> str:
-    """Return a name that is always the same for the same text."""
-    digest = hashlib.sha256("\n".join((text, *more)).encode("utf-8", "replace")).hexdigest()[:_DIGEST_LENGTH]
-    return f"{slug_of_subject(text) or _FACT}-{digest}"

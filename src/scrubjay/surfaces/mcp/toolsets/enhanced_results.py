@@ -1,11 +1,13 @@
 """Results of the `enhanced` toolset: every one says whether the call succeeded, and errors are data like the rest."""
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import cast
 
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.budget import MAX_TOKENS, compact_json, cost_of, room_for, shorten
+from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 
 Call = Callable[[ToolContext, Mapping[str, Json]], Awaitable[ToolResult]]
@@ -16,6 +18,9 @@ _MAX_TEXT = 400
 _FIELDS_PER_ITEM = 20
 # The tokens of the note about omitted items.
 _NOTE_TOKENS = 80
+_DIGEST_LENGTH = 12
+# As long as a cursor can be.
+_LONG_CURSOR = "x" * 48
 _LONG_VALUES = "long values are cut"
 
 
@@ -65,6 +70,25 @@ def within_budget(fields: Mapping[str, Json], *, lists: Sequence[str] = (), half
         notes.append(_LONG_VALUES)
         result = cast("dict[str, Json]", _shorten_item(result, room=room))
     return ToolResult(structured={**result, "note": f"{'; '.join(dict.fromkeys(notes))}: narrow the request"})
+
+
+def page_of(fields: Mapping[str, Json], *, lists: Sequence[str], cursor: str, of: str) -> ToolResult:
+    """Return what fits of lists, from the position of a cursor on, and the cursor of the rest.
+
+    `of` is what the lists belong to: a cursor of another list is refused.
+    """
+    digest = hashlib.sha256(of.encode("utf-8", "replace")).hexdigest()[:_DIGEST_LENGTH]
+    *starts, mark = unpack(cursor, *[int for _ in lists], str) if cursor else (*(0 for _ in lists), digest)
+    if mark != digest:
+        raise invalid_cursor()
+    begins = [max(0, int(start)) for start in starts]
+    rest = {name: cast("list[Json]", fields[name])[start:] for name, start in zip(lists, begins, strict=True)}
+    if fits({**fields, **rest}):
+        return ToolResult(structured={**fields, **rest})
+    result = dict(within_budget({**fields, **rest, "cursor": _LONG_CURSOR}, lists=lists).structured)
+    shown = [len(cast("list[Json]", result[name])) for name in lists]
+    result["cursor"] = pack(*(start + count for start, count in zip(begins, shown, strict=True)), digest)
+    return ToolResult(structured=result)
 
 
 def _fit_items(items: Sequence[Json], *, room: int) -> list[Json]:

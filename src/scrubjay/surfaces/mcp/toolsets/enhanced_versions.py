@@ -12,9 +12,10 @@ from scrubjay.model.checks import require_integer
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.model.requests import MergeBranchRequest
+from scrubjay.model.snapshot import values_of
 from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
-from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, within_budget
+from scrubjay.surfaces.mcp.toolsets.enhanced_results import failure_fields, fits, page_of, within_budget
 
 NAMES = {"entity": "entity_name", "id": "entity_name", "branch": "branch_name", "to": "version"}
 # These appear as observations, or are no property of the entity.
@@ -22,10 +23,10 @@ _NOT_METADATA = ("observations", "content", "version", "trunk", "forked", "branc
 
 
 async def memory_commit(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
-    """Make a version with a message."""
+    """Give the current version a message: every change has made a version already."""
     args = Arguments(arguments, NAMES)
     entity = await _entity_of(context, args)
-    done = await context.memory.commit(entity.id, message=args.text("message"))
+    done = await context.memory.commit(entity.id, message=args.text("message"), label=True)
     return _render(entity, {"version_id": done.version, "version": done.version, "branch": done.branch})
 
 
@@ -48,13 +49,12 @@ async def memory_diff(context: ToolContext, arguments: Mapping[str, Json]) -> To
     before, after = [(await context.memory.read(entity.id, version=number)).memories[0] for number in numbers]
     # The observations that were valid when each version was written.
     old, new = statements_at(before, before.updated_at), statements_at(after, after.updated_at)
-    metadata: dict[str, Json] = {
-        diff.field: [diff.before, diff.after] for diff in history.diff if diff.field not in _NOT_METADATA
-    }
+    names = [diff.field for diff in history.diff if diff.field not in _NOT_METADATA]
+    was, now = values_of(before, names), values_of(after, names)
     differences: dict[str, Json] = {
         "added_observations": [text for text in new if text not in set(old)],
         "removed_observations": [text for text in old if text not in set(new)],
-        "modified_metadata": metadata,
+        "modified_metadata": {name: [was[name], now[name]] for name in names},
     }
     fields: dict[str, Json] = {
         "success": True,
@@ -65,10 +65,17 @@ async def memory_diff(context: ToolContext, arguments: Mapping[str, Json]) -> To
     }
     # For long versions, the differences matter more than the observations, which `read` returns.
     short = fields | {name: _without_observations(fields[name]) for name in ("version1", "version2")}
-    # If even that is too long, the lists move to the top level, as far as they fit.
-    lists = short | differences | {"differences": {}}
-    results = (within_budget(fields), within_budget(short), within_budget(lists, lists=[*differences][:2]))
-    return next((result for result in results[:2] if "note" not in result.structured), results[-1])
+    if "cursor" not in args:
+        for whole in (fields, short):
+            if fits(whole):
+                return ToolResult(structured=whole)
+    # If even that is too long, the lists move to the top level, as far as they fit, and a cursor returns the rest.
+    return page_of(
+        short | differences | {"differences": {}},
+        lists=[*differences][:2],
+        cursor=args.text("cursor"),
+        of=f"{entity.id} {numbers}",
+    )
 
 
 async def memory_revert(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
@@ -108,10 +115,13 @@ async def _create_branch(context: ToolContext, entity: Memory, name: str, *, des
 
 async def memory_branches(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the branches of an entity, and the current one."""
-    entity = await _entity_of(context, Arguments(arguments, NAMES))
+    args = Arguments(arguments, NAMES)
+    entity = await _entity_of(context, args)
     result = await context.memory.branches(entity.id)
     branches: list[Json] = [_branch_fields(entity, branch) for branch in result.branches]
-    return _render(entity, {"current_branch": result.current, "branches": branches}, lists=("branches",))
+    fields: dict[str, Json] = {"success": True, "entity": name_of(entity), "entity_id": entity.id}
+    fields |= {"current_branch": result.current, "branches": branches}
+    return page_of(fields, lists=("branches",), cursor=args.text("cursor"), of=entity.id)
 
 
 async def memory_merge_branch(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:

@@ -11,7 +11,6 @@ from scrubjay.surfaces.mcp.arguments import arguments_for
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import (
     AGENT_SOURCE,
-    UNLIMITED,
     TextFields,
     render_remembered,
     render_texts,
@@ -52,7 +51,7 @@ async def store_multi_entity_memory(context: ToolContext, arguments: Mapping[str
 async def search_memory(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the texts that best answer a question, of all memories or of one entity."""
     values = {"limit": _RESULTS, **arguments_for(RecallRequest, arguments)}
-    request = RecallRequest.of(**values, max_tokens=UNLIMITED, detail="full", from_project=context.project)
+    request = RecallRequest.of(**values, detail="full", from_project=context.project)
     return render_texts(context, await context.memory.call(request), _TEXT_FIELDS, count=request.limit)
 
 

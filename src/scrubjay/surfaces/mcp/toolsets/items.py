@@ -10,7 +10,6 @@ from scrubjay.surfaces.mcp.arguments import Arguments
 from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import (
     AGENT_SOURCE,
-    UNLIMITED,
     TextFields,
     render_remembered,
     render_result,
@@ -22,6 +21,7 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
     LIST,
     OBJECT,
     TEXT,
+    argument_schemas,
     at_least,
     described,
     input_schema,
@@ -30,6 +30,8 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
 
 _ITEMS = 5
 _DAYS = 30
+_LIMITS = ("days", "keep", "keep_bytes", "clusters")
+_OPTIONS = ("include", "dry_run")
 _NAMES = {"space": "session_user_id", "limit": "k"}
 _USER = described(TEXT, "whose items; default: the caller's")
 _TEXT_FIELDS = TextFields(describe=lambda _, memory: {"metadata": dict(memory.metadata)}, limit=_NAMES["limit"])
@@ -58,7 +60,11 @@ async def memory_recall(context: ToolContext, arguments: Mapping[str, Json]) -> 
     context = _context_of(context, args.text("space"))
     count = args.integer("limit") or _ITEMS
     recalled = await context.memory.recall(
-        args.text("query"), limit=count, max_tokens=UNLIMITED, detail="full", from_project=context.project
+        args.text("query"),
+        limit=count,
+        contains=args.text("contains"),
+        detail="full",
+        from_project=context.project,
     )
     return render_texts(context, recalled, _TEXT_FIELDS, count=count)
 
@@ -67,13 +73,9 @@ async def memory_prune(context: ToolContext, arguments: Mapping[str, Json]) -> T
     """Move old items to the trash, and merge those that say the same."""
     args = Arguments(arguments, _NAMES)
     context = _context_of(context, args.text("space"))
-    days, keep, clusters = args.integer("days") or None, args.integer("keep") or None, args.flag("clusters")
-    if keep is None and not clusters:
-        days = days or _DAYS
-    report = await context.memory.call(
-        PruneRequest.of(days=days, keep=keep, clusters=clusters, dry_run=args.flag("dry_run")),
-        progress=context.progress,
-    )  # fmt: skip
+    limits = args.only(_LIMITS)
+    options = {"days": _DAYS, **args.only(_OPTIONS)} if not any(limits.values()) else limits | args.only(_OPTIONS)
+    report = await context.memory.call(PruneRequest.of(**options), progress=context.progress)
     verb = "would prune" if report.dry_run else "pruned"
     count = report.planned if report.dry_run else report.done
     structured: dict[str, Json] = {
@@ -84,7 +86,8 @@ async def memory_prune(context: ToolContext, arguments: Mapping[str, Json]) -> T
         ],
     }  # fmt: skip
     lines = [f"- {change.action} {', '.join(change.names)}: {change.why}" for change in report.changes]
-    return render_result([f"{verb} {count:,} items", *lines], structured, ())
+    end = [f"run {report.run}: undo takes it back"] if report.run and report.has_versions else []
+    return render_result([f"{verb} {count:,} items", *lines, *report.notes, *end], structured, report.problems)
 
 
 TOOLS = (
@@ -102,8 +105,14 @@ TOOLS = (
         name="memory_recall",
         title="Recall items",
         description="The k stored texts that best answer a query, by meaning and by words.",
-        input=input_schema("query", query=TEXT, k=at_least(1), session_user_id=_USER),
-        output=output_schema(results=LIST),
+        input=input_schema(
+            "query",
+            query=TEXT,
+            k=at_least(1),
+            contains=described(TEXT, "only texts that contain this, in upper or lower case"),
+            session_user_id=_USER,
+        ),
+        output=output_schema(results=LIST, degraded=LIST),
         call=memory_recall,
         read_only=True,
         names=_NAMES,
@@ -115,9 +124,11 @@ TOOLS = (
         description="Move items that were not used for so many days to the trash, from which they can be restored; "
         "keep leaves the best, clusters merges those that say the same. Pinned, linked and the user's own are spared.",
         input=input_schema(
-            days=described(at_least(1), "default: 30, if neither keep nor clusters is given"),
+            days=described(at_least(1), "default: 30, if no other limit is given"),
             keep=at_least(1),
+            keep_bytes=described(at_least(1), "keep the best, up to so many bytes of text"),
             clusters=FLAG,
+            include=argument_schemas(PruneRequest)["include"],
             dry_run=FLAG,
             session_user_id=_USER,
         ),

@@ -29,7 +29,7 @@ from scrubjay.surfaces.mcp.budget import (
 from scrubjay.surfaces.mcp.cursors import invalid_cursor, pack, unpack
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.filters import question_from
-from scrubjay.surfaces.mcp.toolsets.render import HEADING, NOTHING_RELEVANT, UNLIMITED, fields_of
+from scrubjay.surfaces.mcp.toolsets.render import HEADING, NOTHING_RELEVANT, fields_of
 from scrubjay.text.slug import remove_suffix, slug
 
 _MAX_VERSIONS = 50
@@ -56,7 +56,7 @@ _MIN_SHOWN_TOKENS = 10
 async def recall(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the memories that answer a question, as many as fit."""
     room = room_for(arguments.get("max_tokens"))
-    question = question_from(arguments, max_tokens=UNLIMITED, project=context.project)
+    question = question_from(arguments, max_tokens=None, project=context.project)
     # With a single space, every hit would name the same one.
     render = partial(_hit_entry, names_space=bool(context.who.also), own=context.who.agent)
     # The answer to a question ends with its best hits. Who lists memories, or counts them, wants to know how to go on.

@@ -1,8 +1,8 @@
 """The results that several toolsets share: the outcome of a write, a conflict, and texts that answer a question."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails, ConflictStatus
 from scrubjay.model.labels import NOTICE, mark_of_all, project_mark
 from scrubjay.model.memory import Json, Memory, Method, Trust
@@ -21,7 +21,6 @@ from scrubjay.surfaces.mcp.budget import (
 )
 from scrubjay.surfaces.mcp.tool import ToolContext, ToolResult
 
-UNLIMITED = 1_000_000
 """The tokens to ask the engine for where the surface, which knows the form of the result, applies the budget."""
 
 AGENT_SOURCE: dict[str, Json] = {"method": Method.AGENT.value, "trust": Trust.AGENT.value}
@@ -154,6 +153,9 @@ def render_texts(context: ToolContext, recalled: Recalled, fields: TextFields, *
     structured: dict[str, Json] = {"results": [entry.structured for entry in entries]}
     if recalled.nothing_relevant:
         structured["nothing_relevant"] = True
+    if recalled.degraded:
+        structured["degraded"] = list[Json](recalled.degraded)
+        lines += [f"({reason})" for reason in recalled.degraded]
     return ToolResult(structured=structured, text="\n".join(lines))
 
 

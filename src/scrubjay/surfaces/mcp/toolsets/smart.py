@@ -13,7 +13,6 @@ from scrubjay.surfaces.mcp.tool import Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets.render import (
     AGENT_SOURCE,
     HEADING,
-    UNLIMITED,
     TextFields,
     fields_of,
     render_remembered,
@@ -73,7 +72,7 @@ async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> 
 async def search_memories(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
     """Return the memories that best answer a question, filtered by type and tags."""
     values = arguments_for(RecallRequest, arguments, _NAMES)
-    request = RecallRequest.of(**values, max_tokens=UNLIMITED, detail="full", from_project=context.project)
+    request = RecallRequest.of(**values, detail="full", from_project=context.project)
     return render_texts(context, await context.memory.call(request), _TEXT_FIELDS, count=request.limit)
 
 

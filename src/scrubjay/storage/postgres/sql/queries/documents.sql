@@ -6,6 +6,9 @@ SELECT collection, key, value, version, updated_at, due_at FROM scrubjay.documen
 SELECT collection, key, value, version, updated_at, due_at FROM scrubjay.documents
   WHERE space_no = scrubjay.current_space() AND collection = %s AND key > %s ORDER BY key LIMIT %s;
 
+-- name: count
+SELECT count(*) FROM scrubjay.documents WHERE space_no = scrubjay.current_space() AND collection = %s;
+
 -- name: version
 SELECT version FROM scrubjay.documents WHERE space_no = scrubjay.current_space() AND collection = %s AND key = %s;
 

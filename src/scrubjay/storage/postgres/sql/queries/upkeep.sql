@@ -19,6 +19,9 @@ SELECT facet, memories FROM scrubjay.facets WHERE space_no = scrubjay.current_sp
 SELECT coalesce(sum(body_bytes), 0), coalesce(sum(stored_bytes), 0), coalesce(sum(raw_bodies), 0),
   coalesce(sum(flagged_bodies), 0) FROM scrubjay.space_totals;
 
+-- name: database_bytes
+SELECT pg_database_size(current_database());
+
 -- name: server_details
 SELECT pg_database_size(current_database()), current_setting('server_version'),
   (SELECT extversion FROM pg_extension WHERE extname = 'vector'),

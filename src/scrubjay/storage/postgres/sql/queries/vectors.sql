@@ -5,8 +5,9 @@ SELECT v.hash, scrubjay.vector_bytes(v.vector) FROM scrubjay.vectors v
 
 -- name: memories_without_vectors
 SELECT DISTINCT s.name, p.memory_id FROM scrubjay.passages p JOIN scrubjay.spaces s ON s.no = p.space_no
-  WHERE NOT EXISTS (SELECT 1 FROM scrubjay.vectors v WHERE v.space_no = p.space_no AND v.hash = p.hash
-    AND v.model_no = (SELECT no FROM scrubjay.models WHERE name = %s)) LIMIT %s;
+  WHERE (%s = '' OR s.name = %s)
+    AND NOT EXISTS (SELECT 1 FROM scrubjay.vectors v WHERE v.space_no = p.space_no AND v.hash = p.hash
+      AND v.model_no = (SELECT no FROM scrubjay.models WHERE name = %s)) LIMIT %s;
 
 -- name: points
 SELECT p.id, p.date, s.name, m.facets, m.state, scrubjay.vector_bytes(v.vector) FROM scrubjay.passages p

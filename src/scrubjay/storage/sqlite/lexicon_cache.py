@@ -1,0 +1,236 @@
+"""The part of the lexical index that recalls have used, in memory: counts, and the passages of each word as arrays.
+
+It is read word by word and dropped as a whole when the change log has grown, by this process or another one. Counts of
+accesses are written without an entry in the log, and change nothing here.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from scrubjay.model.memory import State
+from scrubjay.model.query import Facet, Filter
+from scrubjay.ports import TermStatistics
+from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
+from scrubjay.storage.sqlite import lexicon
+from scrubjay.storage.sqlite.rows import Freshness, lexicon_number, log_state, space_number
+
+Numbers = NDArray[np.int64]
+# So many numbers of passages are cached, and at most these for one question.
+_MAX_NUMBERS = 4_000_000
+_MAX_NUMBERS_READ = 1_000_000
+_MAX_COUNTS = 200_000
+# Of so many questions between two commits the log is read: of a write there are fewer.
+_FEW_USES = 8
+# One statement for all words, and one row for each: a row for each passage would wait for the interpreter.
+_POSTINGS = """SELECT listed.value,
+      (SELECT group_concat(p.rowid) FROM postings p WHERE p.postings MATCH '"' || listed.value || '"')
+    FROM json_each(?) listed"""
+
+
+class MissingWords(NamedTuple):
+    """Words whose passages have to be read first, and how many there are at most; None if that is not counted."""
+
+    words: tuple[str, ...]
+    passages: int | None
+
+
+class LexiconCache:
+    """Counts and postings of all lexicons. It is used by one thread, with one connection."""
+
+    def __init__(self, freshness: Freshness) -> None:
+        self._freshness = freshness
+        self._version = -1
+        # Of the log, as far as it was read; how often the cache was used since the last commit.
+        self._state: tuple[int, str] | None = None
+        self._uses = 0
+        self._rests = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._totals: dict[int, tuple[int, int]] = {}
+        self._counts: dict[tuple[int, str], int] = {}
+        self._facets: dict[tuple[int, Facet], int] = {}
+        self._similar: dict[tuple[str, str, State, int], list[tuple[str, int]]] = {}
+        self._postings: dict[str, Numbers] = {}
+        self._size = 0
+
+    def rest(self) -> None:
+        """Stay unused for some reads, after a commit: between two writes there is nothing to gain."""
+        self._rests = _FEW_USES
+
+    def is_resting(self) -> bool:
+        """Count a read; return whether it has to do without the cache."""
+        self._rests -= 1
+        return self._rests >= 0
+
+    def statistics(
+        self, connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State
+    ) -> TermStatistics:
+        """Return the same as `term_statistics` of the lexicon."""
+        space_no = space_number(connection, space)
+        if space_no is None:
+            return TermStatistics(passages=0, total_length=0, frequencies={})
+        lexicon_no = lexicon_number(space_no, state)
+        self._refresh(connection)
+        counts = self._counts
+        missing = [term for term in terms if (lexicon_no, term) not in counts]
+        if missing or lexicon_no not in self._totals:
+            read = lexicon.term_statistics(connection, space, missing, state=state)
+            if len(counts) > _MAX_COUNTS:
+                return lexicon.term_statistics(connection, space, terms, state=state)
+            self._totals[lexicon_no] = read.passages, read.total_length
+            counts.update({(lexicon_no, term): read.frequencies.get(term, 0) for term in missing})
+        passages, total_length = self._totals[lexicon_no]
+        frequencies = {term: count for term in terms if (count := counts[lexicon_no, term])}
+        return TermStatistics(passages=passages, total_length=total_length, frequencies=frequencies)
+
+    def facets(
+        self, connection: apsw.Connection, space: str, facets: Sequence[Facet], *, state: State
+    ) -> dict[Facet, int]:
+        """Return the same as `known_facets` of the lexicon."""
+        space_no = space_number(connection, space)
+        if space_no is None:
+            return {}
+        lexicon_no = lexicon_number(space_no, state)
+        self._refresh(connection)
+        missing = [facet for facet in facets if (lexicon_no, facet) not in self._facets]
+        if missing:
+            if len(self._facets) > _MAX_COUNTS:
+                return lexicon.known_facets(connection, space, facets, state=state)
+            read = lexicon.known_facets(connection, space, missing, state=state)
+            self._facets.update({(lexicon_no, facet): read.get(facet, 0) for facet in missing})
+        return {facet: count for facet in facets if (count := self._facets[lexicon_no, facet])}
+
+    def similar(
+        self, connection: apsw.Connection, space: str, term: str, *, state: State, limit: int
+    ) -> list[tuple[str, int]] | None:
+        """Return what `put_similar` has put here: comparing takes longer than all the rest."""
+        self._refresh(connection)
+        self._state = self._state or log_state(connection)
+        return self._similar.get((space, term, state, limit))
+
+    def put_similar(
+        self, space: str, term: str, read: tuple[tuple[int, str], list[tuple[str, int]]], *, state: State, limit: int
+    ) -> None:
+        """Add the terms that resemble a term, as `read_similar` has returned them, unless the log has grown since."""
+        log, similar = read
+        if log == self._state and len(self._similar) < _MAX_COUNTS:
+            self._similar[space, term, state, limit] = similar
+
+    def candidates(
+        self, connection: apsw.Connection, space: str, terms: Sequence[str], filter: Filter, *, limit: int
+    ) -> list[tuple[int, float]] | MissingWords | None:
+        """Return the same as `lexical_candidates` of the lexicon, or the words that are missing.
+
+        None if the passages of the words are too many, or if the filter tests their dates.
+        """
+        if filter.since or filter.until:
+            return None
+        statistics = self.statistics(connection, space, terms, state=filter.state)
+        space_no = space_number(connection, space)
+        if space_no is None or not statistics.frequencies:
+            return []
+        lexicon_no = lexicon_number(space_no, filter.state)
+        weighted = weigh_terms(statistics.frequencies, total=statistics.passages)
+        labels = [[lexicon.label_of(lexicon_no, facet) for facet in group] for group in filter.facet_groups]
+        words = {term.term: lexicon.word_of(lexicon_no, term.term) for term in weighted}
+        missing = [word for word in chain(words.values(), *labels) if word not in self._postings]
+        passages = sum(term.passages for term in weighted)
+        if passages > _MAX_NUMBERS_READ:
+            return None
+        if missing:
+            # Else there is nothing to compare their state with.
+            self._state = self._state or log_state(connection)
+            return MissingWords(tuple(missing), None if labels else passages)
+        passing = _passing([[self._postings[label] for label in group] for group in labels])
+        postings = {term: self._postings[word] for term, word in words.items()}
+        rare = rare_terms(weighted)
+        best = _best(rare, weighted[len(rare) :], postings, passing, limit=limit)
+        if len(best) < limit and len(rare) < len(weighted) and not filter.is_empty:
+            # The filter leaves few passages with a rare term: search by the common terms too.
+            best = _best(weighted, [], postings, passing, limit=limit)
+        return best
+
+    def put(self, read: tuple[tuple[int, str], Mapping[str, Numbers]]) -> None:
+        """Add the passages of words, as `read_postings` has returned them, unless the log has grown since."""
+        state, postings = read
+        if state != self._state:
+            return
+        if self._size > _MAX_NUMBERS:
+            self._postings, self._size = {}, 0
+        self._postings.update(postings)
+        self._size += sum(map(len, postings.values()))
+
+    def _refresh(self, connection: apsw.Connection) -> None:
+        version = self._freshness.version(connection)
+        self._uses += 1
+        if version == self._version:
+            # Between two writes it is not used so often, and the log need not be read.
+            if self._state is None and self._uses > _FEW_USES:
+                self._state = log_state(connection)
+            return
+        state = None if self._state is None else log_state(connection)
+        if state is None or state != self._state:
+            self.clear()
+            state = None
+        self._version, self._state, self._uses = version, state, 0
+
+
+def read_postings(
+    connection: apsw.Connection, words: Iterable[str]
+) -> tuple[tuple[int, str], dict[str, Numbers]]:  # fmt: skip
+    """Return the passages of each word, in order, and the state of the log, inside a transaction."""
+    rows: list[tuple[str, str | None]] = connection.execute(_POSTINGS, (json.dumps([*words]),)).fetchall()
+    return log_state(connection), {word: np.fromstring(joined or "", dtype=np.int64, sep=",") for word, joined in rows}
+
+
+def read_similar(
+    connection: apsw.Connection, space: str, term: str, *, state: State, limit: int
+) -> tuple[tuple[int, str], list[tuple[str, int]]]:
+    """Return the terms that resemble a term, and the state of the log, inside a transaction."""
+    return log_state(connection), lexicon.similar_terms(connection, space, term, state=state, limit=limit)
+
+
+def _passing(groups: Sequence[Sequence[Numbers]]) -> Numbers | None:
+    """Return the passages that have a label of each group; None without groups."""
+    passing: Numbers | None = None
+    for group in groups:
+        having = group[0] if len(group) == 1 else np.unique(np.concatenate(group))
+        passing = having if passing is None else np.intersect1d(passing, having, assume_unique=True)
+    return passing
+
+
+def _best(
+    rare: Sequence[WeightedTerm],
+    common: Sequence[WeightedTerm],
+    postings: Mapping[str, Numbers],
+    passing: Numbers | None,
+    *,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """Return the passages with a rare term whose terms weigh most together, newest first among equals."""
+    lists = [postings[term.term] for term in rare]
+    if passing is not None:
+        lists = [numbers[_are_among(numbers, passing)] for numbers in lists]
+    numbers, sums = lexicon.sum_weights(lists, [term.weight for term in rare])
+    for term in common:
+        sums[_are_among(numbers, postings[term.term])] += term.weight
+    if len(sums) > limit:
+        is_candidate = sums >= np.partition(sums, -limit)[-limit]
+        numbers, sums = numbers[is_candidate], sums[is_candidate]
+    best = np.lexsort((-numbers, -sums))[:limit]
+    return list(zip(numbers[best].tolist(), sums[best].tolist(), strict=True))
+
+
+def _are_among(numbers: Numbers, others: Numbers) -> NDArray[np.bool_]:
+    """Return which of some numbers are among others; both are in order."""
+    if not len(others):
+        return np.zeros(len(numbers), dtype=np.bool_)
+    return others[np.minimum(np.searchsorted(others, numbers), len(others) - 1)] == numbers

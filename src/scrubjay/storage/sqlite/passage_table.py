@@ -1,0 +1,302 @@
+"""The passages that recalls have read, in memory: as tuples, and as columns for ranking.
+
+A row is read as by `stored_passages`, once, and dropped when the change log says that its session has changed. SQLite
+tells whether anything was committed since, by this process or another one; mostly nothing was, and no row is read.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from scrubjay.model.passage import AROUND, PASSAGES_PER_MEMORY, PassageColumns, PassageList, StoredPassage
+from scrubjay.storage.sqlite.neighbours import RankedRow, json_list, ranked_rows, session_rows
+from scrubjay.storage.sqlite.rows import Freshness, data_version, log_state, read_touches, space_number
+
+Integers = NDArray[np.int64]
+# About a kilobyte each. A full table is emptied: the next recalls fill it again with what they need.
+_MAX_ROWS = 65_536
+_MIN_ROWS = 1_024
+# After so many changes the table is emptied, instead of reading them one by one.
+_MAX_CHANGES = 1_000
+# A session of at most so many passages is read as a whole: one passage after the other would be needed soon.
+_MAX_SESSION = 128
+# The columns of the integers; then the rows around a passage that was requested, nearest first.
+_NUMBER, _SPACE, _DATE, _ASKS, _TIER, _CONFIRMED, _ACCESSES, _COUNTED, _SPEAKER, _START, _END = range(11)
+_FIRST_AROUND = 11
+_WIDTH = _FIRST_AROUND + 2 * AROUND
+_NOWHERE = (-1,) * (2 * AROUND)
+_CHANGED = """SELECT DISTINCT c.memory_no, coalesce(p.session_key, p.id) FROM changes c
+    LEFT JOIN passages p ON p.id = c.memory_no * ?2 WHERE c.seq > ?1"""
+
+
+class PassageTable:
+    """Rows of passages by number, of all spaces. It is used by one thread, with one connection."""
+
+    def __init__(self, freshness: Freshness, *, max_rows: int = _MAX_ROWS) -> None:
+        self._freshness = freshness
+        self._max_rows = max_rows
+        self._version = -1
+        self._cursor = 0
+        self._upkeep = ""
+        self._touches = 0
+        self._counting = 0
+        self.clear()
+
+    def __len__(self) -> int:
+        return len(self._row_of)
+
+    def clear(self) -> None:
+        """Drop all rows."""
+        self._row_of: dict[int, int] = {}
+        self._session_of: dict[int, int] = {}
+        self._numbers_of: dict[int, list[int]] = {}
+        # Each as it was requested, with its neighbours, and as a neighbour of others; None if it never was requested.
+        self._requested: list[StoredPassage | None] = []
+        self._plain: list[StoredPassage] = []
+        self._integers: Integers = np.zeros((_MIN_ROWS, _WIDTH), dtype=np.int64)
+        self._relevances: NDArray[np.float64] = np.zeros(_MIN_ROWS)
+        # -1 between two calls.
+        self._position_of: NDArray[np.intp] = np.full(_MIN_ROWS, -1)
+        self._terms = _Terms()
+        self._speakers: dict[str, int] = {"": 0}
+        self._speaker_names = [""]
+
+    def passages(self, connection: apsw.Connection, space: str, ids: Sequence[int]) -> PassageList | None:
+        """Return passages of a space by id, then the neighbours that they name; None if a row has to be read first."""
+        space_no = space_number(connection, space)
+        if space_no is None or not self._row_of or self._version != self._freshness.version(connection):
+            return None
+        return self._assemble(connection, space_no, sorted(set(ids)))
+
+    def load(self, connection: apsw.Connection, space: str, ids: Sequence[int]) -> PassageList | None:
+        """Read the rows that are missing, in a transaction, and return the same; None if they have no place here."""
+        space_no = space_number(connection, space)
+        if space_no is None:
+            return None
+        self._follow(connection)
+        numbers = sorted(set(ids))
+        missing = [number for number in numbers if self._is_missing(number)]
+        if missing:
+            requested = session_rows(connection, space_no, missing, around=AROUND, at_most=_MAX_SESSION)
+            rest = set(missing).difference([row.passage.id for row in requested])
+            requested += ranked_rows(connection, space_no, rest, around=AROUND) if rest else []
+            named = {number for row in requested for number in (*row.passage.before, *row.passage.after)}
+            others = named.difference(self._row_of, [row.passage.id for row in requested])
+            neighbours = ranked_rows(connection, space_no, others, around=0) if others else []
+            if len(self._plain) + len(requested) + len(neighbours) > self._max_rows:
+                self.clear()
+                return None
+            # All at once: a passage without its neighbours would not be dropped when one of them changes.
+            self._add([*requested, *neighbours], space_no=space_no)
+            self._add_neighbours([row.passage for row in requested])
+        present = [number for number in numbers if number in self._row_of]
+        return self._assemble(connection, space_no, present)
+
+    def count_accesses(self, memories: Sequence[int], *, touches: int) -> None:
+        """Count one access to each of some memories, which this process has just stored.
+
+        If another process has stored some meanwhile, all counts are read again.
+        """
+        if touches != self._touches + 1:
+            return
+        self._touches = touches
+        for memory in memories:
+            for number in self._numbers_of.get(self._session_of.get(memory, 0), ()):
+                if number // PASSAGES_PER_MEMORY == memory and (row := self._row_of.get(number)) is not None:
+                    self._set_accesses(row, int(self._integers[row, _ACCESSES]) + 1)
+
+    def _is_missing(self, number: int) -> bool:
+        row = self._row_of.get(number)
+        return row is None or self._requested[row] is None
+
+    def _follow(self, connection: apsw.Connection) -> None:
+        """Drop the sessions that have changed since the last call."""
+        version = data_version(connection)
+        if version == self._version:
+            return
+        seq, upkeep = log_state(connection)
+        touches = read_touches(connection)
+        if touches != self._touches:
+            self._touches = touches
+            self._counting += 1
+        if not 0 <= seq - self._cursor <= _MAX_CHANGES or upkeep != self._upkeep:
+            self.clear()
+        elif seq > self._cursor and self._row_of:
+            changed = connection.execute(_CHANGED, (self._cursor, PASSAGES_PER_MEMORY)).fetchall()
+            sessions = {session for _, session in changed} | {self._session_of.get(number) for number, _ in changed}
+            self._drop(session for session in sessions if session is not None)
+        self._version, self._cursor, self._upkeep = version, seq, upkeep
+
+    def _drop(self, sessions: Iterable[int]) -> None:
+        for session in sessions:
+            for number in self._numbers_of.pop(session, ()):
+                self._row_of.pop(number, None)
+                self._session_of.pop(number // PASSAGES_PER_MEMORY, None)
+
+    def _add(self, rows: Sequence[RankedRow], *, space_no: int) -> None:
+        self._reserve(len(self._plain) + len(rows))
+        for passage, session in rows:
+            if passage.id in self._row_of:
+                continue
+            position = len(self._plain)
+            start, end = self._terms.add(passage.terms)
+            speaker = self._speakers.setdefault(passage.who, len(self._speakers))
+            if speaker == len(self._speaker_names):
+                self._speaker_names.append(passage.who)
+            self._integers[position] = (
+                passage.id, space_no, passage.date, passage.asks, passage.tier, passage.confirmed or passage.date,
+                passage.accesses, self._counting, speaker, start, end, *_NOWHERE,
+            )  # fmt: skip
+            self._relevances[position] = passage.relevance
+            self._requested.append(None)
+            self._plain.append(passage._replace(before=(), after=()))
+            self._numbers_of.setdefault(session, []).append(passage.id)
+            self._session_of[passage.id // PASSAGES_PER_MEMORY] = session
+            self._row_of[passage.id] = position
+
+    def _add_neighbours(self, passages: Sequence[StoredPassage]) -> None:
+        """Note the rows around passages, after all of them were added."""
+        row_of = self._row_of
+        for passage in passages:
+            row = row_of[passage.id]
+            before, after = ([row_of[number] for number in side] for side in (passage.before, passage.after))
+            self._integers[row, _FIRST_AROUND : _FIRST_AROUND + len(before)] = before
+            self._integers[row, _FIRST_AROUND + AROUND : _FIRST_AROUND + AROUND + len(after)] = after
+            self._requested[row] = passage._replace(accesses=self._plain[row].accesses)
+
+    def _reserve(self, count: int) -> None:
+        if count > len(self._integers):
+            more = max(count, 2 * len(self._integers)) - len(self._integers)
+            self._integers = np.concatenate([self._integers, np.zeros((more, _WIDTH), dtype=np.int64)])
+            self._relevances = np.concatenate([self._relevances, np.zeros(more)])
+            self._position_of = np.full(len(self._integers), -1)
+
+    def _rows_of(self, numbers: Sequence[int]) -> list[int] | None:
+        try:
+            return [self._row_of[number] for number in numbers]
+        except KeyError:
+            return None
+
+    def _assemble(self, connection: apsw.Connection, space_no: int, numbers: list[int]) -> PassageList | None:
+        listed = self._rows_of(numbers)
+        if not listed:
+            return None
+        rows = np.array(listed)
+        requested = [passage for row in listed if (passage := self._requested[row]) is not None]
+        own = self._integers[rows]
+        if len(requested) < len(numbers) or (own[:, _SPACE] != space_no).any():
+            return None
+        if own[:, _NUMBER].tolist() != numbers:
+            # Damaged: the store has the same, and the next recalls fill the table again.
+            self.clear()
+            return None
+        around = own[:, _FIRST_AROUND:]
+        every = self._with_others(rows, around)
+        # The positions of all rows in the list; the last entry, which no row has, stands for none.
+        self._position_of[every] = np.arange(len(every))
+        positions = np.where(around >= 0, self._position_of[around], -1)
+        self._position_of[every] = -1
+        self._read_accesses(connection, every[: max(len(rows), int(positions[:, [0, AROUND]].max(initial=0)) + 1)])
+        integers = self._integers[every]
+        # The speakers of these rows alone; the unknown one is always the first.
+        is_speaker = np.zeros(len(self._speaker_names), dtype=np.intp)
+        is_speaker[integers[:, _SPEAKER]] = is_speaker[0] = 1
+        columns = PassageColumns(
+            numbers=integers[:, _NUMBER],
+            dates=integers[:, _DATE],
+            asks=integers[:, _ASKS],
+            tiers=integers[:, _TIER],
+            relevances=self._relevances[every],
+            confirmed=integers[:, _CONFIRMED],
+            accesses=integers[:, _ACCESSES],
+            speaker_of=(is_speaker.cumsum() - 1)[integers[:, _SPEAKER]],
+            speakers=tuple(map(self._speaker_names.__getitem__, is_speaker.nonzero()[0].tolist())),
+            around=positions,
+            terms=_TermRows(self._terms, integers[:, _START], integers[:, _END]),
+        )
+        others: list[int] = every[len(listed) :].tolist()
+        return PassageList([*requested, *map(self._plain.__getitem__, others)], columns)
+
+    def _with_others(self, rows: NDArray[np.intp], around: Integers) -> NDArray[np.intp]:
+        """Return the rows, and then those around them that are not among them, in the order of their numbers."""
+        self._position_of[rows] = 0
+        others = around[around >= 0]
+        others = others[self._position_of[others] < 0]
+        self._position_of[rows] = -1
+        _, first = np.unique(self._integers[others, _NUMBER], return_index=True)
+        return np.concatenate([rows, others[first]])
+
+    def _read_accesses(self, connection: apsw.Connection, every: NDArray[np.intp]) -> None:
+        """Read the counts again after another process has counted accesses: the log does not tell of which memories."""
+        stale = every[self._integers[every, _COUNTED] != self._counting]
+        if not len(stale):
+            return
+        memories, place_of = np.unique(self._integers[stale, _NUMBER] // PASSAGES_PER_MEMORY, return_inverse=True)
+        # SQLite joins them to one row: each row would wait for the interpreter.
+        ((joined,),) = connection.execute(
+            """SELECT group_concat(coalesce(m.access_count, 0))
+               FROM json_each(?) listed LEFT JOIN memories m ON m.no = listed.value""",
+            (json_list(memories.tolist()),),
+        ).fetchall()
+        accesses = np.fromstring(joined, dtype=np.int64, sep=",")[place_of]
+        changed = accesses != self._integers[stale, _ACCESSES]
+        self._integers[stale, _COUNTED] = self._counting
+        for row, count in zip(stale[changed].tolist(), accesses[changed].tolist(), strict=True):
+            self._set_accesses(row, count)
+
+    def _set_accesses(self, row: int, count: int) -> None:
+        self._integers[row, _ACCESSES] = count
+        self._plain[row] = self._plain[row]._replace(accesses=count)
+        if (requested := self._requested[row]) is not None:
+            self._requested[row] = requested._replace(accesses=count)
+
+
+class _Terms:
+    """The terms of all rows as numbers, one after the other."""
+
+    def __init__(self) -> None:
+        self.number_of: dict[str, int] = {}
+        self.numbers: NDArray[np.int32] = np.zeros(_MIN_ROWS, dtype=np.int32)
+        self._used = 0
+
+    def add(self, terms: str) -> tuple[int, int]:
+        """Add the terms of a row; return where they begin and end."""
+        number_of = self.number_of
+        numbers = [number_of.setdefault(term, len(number_of)) for term in terms.split(" ")] if terms else []
+        start, end = self._used, self._used + len(numbers)
+        if end > len(self.numbers):
+            more = max(end, 2 * len(self.numbers)) - len(self.numbers)
+            self.numbers = np.concatenate([self.numbers, np.zeros(more, dtype=np.int32)])
+        self.numbers[start:end] = numbers
+        self._used = end
+        return start, end
+
+
+class _TermRows:
+    """The terms of some rows."""
+
+    def __init__(self, terms: _Terms, starts: Integers, ends: Integers) -> None:
+        self._number_of, self._numbers = terms.number_of, terms.numbers
+        self._starts, self._sizes = starts, ends - starts
+
+    @property
+    def lengths(self) -> NDArray[np.float32]:
+        """The number of terms of each row."""
+        return self._sizes.astype(np.float32)
+
+    def count(self, terms: Sequence[str]) -> NDArray[np.float32]:
+        """Return how often each term occurs in each row: one row for each term."""
+        size, row_ends = len(self._sizes), self._sizes.cumsum()
+        slot_of = np.full(len(self._number_of), len(terms), dtype=np.intp)
+        for slot, term in enumerate(terms):
+            number = self._number_of.get(term)
+            if number is not None:
+                slot_of[number] = slot
+        total = int(row_ends[-1]) if size else 0
+        places = np.repeat(self._starts - row_ends + self._sizes, self._sizes) + np.arange(total)
+        slots = slot_of[self._numbers[places]]
+        cells = slots * size + np.repeat(np.arange(size), self._sizes)
+        counts = np.bincount(cells[slots < len(terms)], minlength=len(terms) * size)
+        return counts.reshape(len(terms), size).astype(np.float32)

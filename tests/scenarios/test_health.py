@@ -1,0 +1,270 @@
+"""The health of a memory over days: what is written by whom, what is found about it, and what needs attention."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar, cast
+
+import pytest
+
+from scrubjay import telemetry
+from scrubjay.app.indexes import make_index
+from scrubjay.app.stores import open_store
+from scrubjay.client import MemoryClient
+from scrubjay.engine import Engine
+from scrubjay.errors import InvalidInput, NotAllowed
+from scrubjay.health.daily import KEPT_DAYS, OTHERS, DailyLog
+from scrubjay.health.report import HealthReporter
+from scrubjay.model.caller import Access, Caller
+from scrubjay.model.document import HEALTH
+from scrubjay.model.health import Thresholds, WriteCounts
+from scrubjay.observability.prometheus import Metrics
+from scrubjay.ports import RecordStore
+from scrubjay.recalling.access_log import AccessLog
+from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.alerts import Webhook, look_at_health
+from scrubjay.surfaces.daemon.limiter import RequestLimiter
+from tests.backends import backend
+from tests.fakes import FakeClock, FakeEmbedder
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=["sqlite", "pgvector"])
+async def engine(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Engine]:
+    with backend(request.param) as choice:
+        settings = Settings(home=str(tmp_path), readers=1, **choice)
+        store, embedder = await open_store(settings), FakeEmbedder()
+        opened = Engine(
+            _store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=clock,
+            limits=settings.limits, data=settings.data, access_log=AccessLog(store, clock=clock),
+            reporter=HealthReporter(DailyLog(store)),
+        )  # fmt: skip
+        yield opened
+        await opened.close()
+
+
+def restarted(engine: Engine, *, thresholds: Thresholds | None = None) -> Engine:
+    """Return an engine over the same store that has counted nothing, as after a kill."""
+    return replace(engine, reporter=HealthReporter(DailyLog(store_of(engine)), thresholds=thresholds))
+
+
+def store_of(engine: Engine) -> RecordStore:
+    return cast("RecordStore", engine.documents)
+
+
+def client(engine: Engine, agent: str = "scribe", *, space: str = "default") -> MemoryClient:
+    return MemoryClient.over(engine, Caller(agent=agent, space=space))
+
+
+async def written(engine: Engine) -> None:
+    """Write what was counted, without waiting for it."""
+    assert engine.reporter is not None
+    await engine.reporter.daily.flush()
+
+
+async def test_three_days_of_two_agents(engine: Engine, clock: FakeClock) -> None:
+    ann, ben = client(engine, "ann"), client(engine, "ben")
+    empty = (await ann.health()).spaces[0]
+    assert (empty.memories, empty.total, empty.days, empty.agents) == ({}, 0, (), ())
+    await ann.set_rules(never=["forbidden*"])
+    assert (await ann.remember("forbidden fruit grows here")).action == "rejected"
+    await written(engine)
+    assert await store_of(engine).documents("default", HEALTH, limit=9) == [], "a refused write makes no history"
+
+    text = "The harbour office opens at nine because the ferry leaves at ten"
+    await ann.remember(text, name="harbour", kind="fact", tags=["sea"])
+    for _ in range(2):
+        assert (await ben.remember(text)).action == "unchanged"
+    await ben.remember("The kettle in the kitchen is green since it was painted", name="kettle", tags=["tea", "sea"])
+    await ben.remember("ok", name="thin", intent="new")
+    await ann.revise("harbour", add_observations=["It closes at six"])
+    await ann.revise("harbour", add_observations=["It closes at six"])
+    await ann.remember("nothing", dry_run=True)
+    await ann.remember(text, idempotency_key="once")
+    await ann.remember(text, idempotency_key="once")
+    await ann.remember_many(
+        [{"text": f"Boat number {number} lies at pier {number}"} for number in range(3)], dry_run=True
+    )
+    before = (await ann.health()).spaces[0]
+    first = before.days[0].date
+    await written(engine)
+    clock.advance(timedelta(days=1))
+    await ben.remember_many(
+        [{"text": "The mast is tall", "intent": "new"}, {"text": "The sail is red", "intent": "new"}]
+    )
+    with pytest.raises(InvalidInput):
+        await ben.remember_many([{"text": "The rope is long"}, {"text": "forbidden"}], atomic=True)
+    await ben.forget("kettle")
+    await written(engine)
+    clock.advance(timedelta(days=1))
+    await client(engine, "cleo", space="there").remember("Nobody else reads this")
+
+    health = (await client(restarted(engine)).health()).spaces[0]
+    assert health.days[0].date == first
+    assert [(day.writes.created, day.memories) for day in health.days] == [(3, 3), (2, 4)]
+    assert {agent.agent: agent.writes for agent in health.agents} == {
+        "ann": WriteCounts(created=1, updated=1, unchanged=3),
+        "ben": WriteCounts(created=4, unchanged=2, thin=1),
+    }
+    assert health.days[0].writes == before.days[0].writes
+    assert (health.memories, sum(health.tiers.values()), health.kinds["fact"]) == ({"live": 4, "trashed": 1}, 4, 1)
+    assert (health.tags, health.tag_entropy, health.thin, health.conflicts, health.unembedded) == (1, 0.0, 1, 0, 0)
+    assert (health.total, health.duplicate_rate) == (11, 0.4545)
+    ben_rates = next(agent for agent in health.agents if agent.agent == "ben")
+    assert (ben_rates.duplicate_rate, ben_rates.thin_rate) == (round(2 / 6, 4), round(1 / 6, 4))
+
+    # Another space is another's business, and the store is the owner's.
+    report = await ann.health(all_spaces=True)
+    assert [space.space for space in report.spaces] == ["default", "there"]
+    assert report.server is not None
+    assert report.server.store_bytes > 0
+    assert report.server.disk_free_bytes > 0
+    guest = MemoryClient.over(engine, Caller(agent="ann", access=Access.AGENT, any_space=False))
+    limited = await guest.health()
+    assert limited.server is None
+    assert "cleo" not in str(limited)
+    with pytest.raises(NotAllowed):
+        await guest.health(all_spaces=True)
+    with pytest.raises(NotAllowed):
+        await MemoryClient.over(engine, Caller(access=Access.READ)).health()
+
+
+async def test_the_history_is_bounded(engine: Engine, clock: FakeClock) -> None:
+    memory = client(engine)
+    await memory.remember("The first stone was laid in spring", intent="new")
+    await written(engine)
+    for number in range(70):
+        await client(engine, f"agent {number:02d}").remember("The first stone was laid in spring")
+    await written(engine)
+    agents = (await memory.health()).spaces[0].agents
+    assert (len(agents), sum(agent.total for agent in agents)) == (50, 71)
+    assert OTHERS in {agent.agent for agent in agents}
+    clock.advance(timedelta(days=KEPT_DAYS - 1))
+    await memory.remember("The last stone was laid in autumn", intent="new")
+    await written(engine)
+    assert len((await memory.health(days=KEPT_DAYS)).spaces[0].days) == 2
+    clock.advance(timedelta(days=2))
+    await memory.remember("The roof is made of slate", intent="new")
+    await written(engine)
+    assert len(await store_of(engine).documents("default", HEALTH, limit=9)) == 2
+    # Two servers count the same day.
+    other = restarted(engine)
+    await client(other).remember("The door is made of oak", intent="new")
+    await memory.remember("The window is made of glass", intent="new")
+    await written(other)
+    await written(engine)
+    assert (await memory.health(days=1)).spaces[0].writes.created == 3
+
+
+async def test_alerts_name_what_is_wrong(engine: Engine) -> None:
+    memory = client(engine)
+    assert (await memory.health()).alerts == ()
+    await memory.remember("The office of Acme is in Rome", name="office", intent="new")
+    for _ in range(30):
+        await memory.remember("The office of Acme is in Rome")
+    for number in range(60):
+        await memory.remember("ok", name=f"thin-{number}", tags=[f"tag-{number}", f"other-{number}"], intent="new")
+    alerts = {alert.name: alert for alert in (await memory.health()).alerts}
+    assert set(alerts) == {"thin", "tags"}
+    assert (alerts["thin"].space, alerts["thin"].threshold) == ("default", 0.3)
+    assert "60 of 61" in alerts["thin"].message
+    strict = restarted(engine, thresholds=Thresholds.parse("duplicates=0.001, thin=0,tags=0,free_mb=999999999"))
+    await written(engine)
+    assert [alert.name for alert in (await client(strict).health()).alerts] == ["free_mb", "duplicates"]
+    with pytest.raises(InvalidInput):
+        Thresholds.parse("thin=-1")
+
+
+class _Received(BaseHTTPRequestHandler):
+    """Keeps what is posted; it refuses while `refuses` is set."""
+
+    bodies: ClassVar[list[dict[str, Any]]] = []
+    refuses: ClassVar[bool] = False
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        assert "authorization" not in self.headers
+        if not self.refuses:
+            self.bodies.append(json.loads(body))
+        self.send_response(503 if self.refuses else 204)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    _Received.bodies, _Received.refuses = [], False
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Received) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/hook?channel=memory"
+        server.shutdown()
+        thread.join()
+
+
+async def test_an_alert_is_told_when_it_begins_and_when_it_ends(
+    engine: Engine, clock: FakeClock, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    engine = restarted(engine, thresholds=Thresholds(conflicts=0.5, free_mb=0))
+    memory, webhook = client(engine, space="secret-space"), Webhook(address)
+    metrics = Metrics(engine=engine, limiter=RequestLimiter(max_requests=9, seconds=9))
+
+    async def look() -> list[str]:
+        clock.advance(timedelta(minutes=5))
+        events = await look_at_health(engine, webhook=webhook, publish=metrics.health)
+        return [event.event for event in events]
+
+    assert await look() == []
+    await memory.remember("The office of Acme is in Rome", name="rome", intent="new")
+    await memory.remember("The office of Acme is in Paris", name="paris", intent="new", source={"trust": "agent"})
+    (conflict,) = await memory.conflicts()
+    _Received.refuses = True
+    assert (await look(), await look(), _Received.bodies) == (["begins"], [], [])
+    _Received.refuses = False
+    assert (await look(), len(_Received.bodies)) == ([], 1)
+    (alert,) = (await memory.health()).alerts
+    assert (alert.name, alert.space, bool(alert.since)) == ("conflicts", "secret-space", True)
+    (event,) = _Received.bodies[0]["events"]
+    assert (event["event"], event["alert"]["since"], event["alert"]["fix"]) == ("begins", alert.since, alert.fix)
+    text = (await metrics.scrape())[1].decode()
+    for line in (
+        'scrubjay_alerts{name="conflicts"} 1',
+        'scrubjay_memories{state="live"} 2',
+        "scrubjay_conflicts_pending 1",
+    ):
+        assert line in text, line
+    assert "secret-space" not in text + caplog.text
+    await memory.resolve_conflict(conflict.id, strategy="ignore")
+    assert (await look(), await look(), len(_Received.bodies)) == (["ends"], [], 2)
+    logged = [record.getMessage() for record in caplog.records]
+    assert [logged.count(f"an alert {event}") for event in ("begins", "ends")] == [1, 1]
+    for wrong in ("ftp://example.org", "https://", "http://ann:key@example.org", "http://example.org:port/"):
+        with pytest.raises(InvalidInput) as refused:
+            Webhook(wrong)
+        assert "ann:key" not in str(refused.value)
+
+
+async def test_the_dashboard_of_grafana_names_metrics_that_exist(engine: Engine) -> None:
+    metrics = Metrics(engine=engine, limiter=RequestLimiter(max_requests=9, seconds=9))
+    with telemetry.observe(metrics), telemetry.request("recall"):
+        pass
+    dashboard = json.loads((ROOT / "deploy/grafana/scrubjay.json").read_text(encoding="utf-8"))
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    named = {name for query in queries for name in re.findall(r"scrubjay_[a-z_]+", query)}
+    text = (await metrics.scrape())[1].decode()
+    assert named - set(re.findall(r"^(scrubjay_[a-z_]+)", text, re.MULTILINE)) == set()
+    assert len(named) > 10
+    assert metrics.latencies()[0].verb == "recall"
