@@ -44,7 +44,7 @@ def _without_empty_period(value: Any) -> Any:
 
 
 def _with_ordinary_spaces(value: Any) -> Any:
-    """Replace names of spaces that look like others or cannot be seen; a name that no schema allows stays."""
+    """Replace names of spaces that look like others, cannot be seen or mean all; a name that no schema allows stays."""
     if not isinstance(value, dict) or "space" not in (fields := cast("dict[str, object]", value)):
         return cast("object", value)
     space = fields["space"]
@@ -56,7 +56,7 @@ def _with_ordinary_spaces(value: Any) -> Any:
 def _ordinary_space(name: object) -> object:
     if not isinstance(name, str) or not name.strip() or len(name) > _MAX_NAME:
         return name
-    return name if name.isascii() and name.isprintable() else _SPACE
+    return name if name.isascii() and name.isprintable() and name.strip() != "*" else _SPACE
 
 
 def _without_rejection(value: Any) -> Any:
