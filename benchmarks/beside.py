@@ -1,8 +1,8 @@
 """Compares this tree with another checkout of the project, by turns: `python -m benchmarks.beside ../before`.
 
-The other checkout has a `.venv` of its own (`make .venv/installed/core` there). Each turn is a new process that runs this
-file with one of the two trees; the figures are medians over the turns. Vectors are made from words, so that no model is part
-of them, except for the daemons, which embed. Both trees run without the models that read two texts.
+The other checkout has a `.venv` of its own (`make .venv/installed/core` there). Each turn is a new process that runs
+this file with one of the two trees; the figures are medians over the turns. Vectors are made from words, so that no
+model is part of them, except for the daemons, which embed. Both trees run without the models that read two texts.
 """
 
 import argparse
