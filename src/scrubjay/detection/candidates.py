@@ -21,8 +21,8 @@ from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
 
 __all__ = [
-    "READ_FROM", "Candidate", "CandidateSearch", "NewStatement", "most_words_in_common", "nearest_statements",
-    "search_candidates", "select_candidates", "statements_in_passage",
+    "READ_FROM", "Candidate", "CandidateSearch", "NewStatement", "agree", "most_words_in_common", "nearest_statements",
+    "search_candidates", "select_candidates", "share_place", "statements_in_passage",
 ]  # fmt: skip
 
 _NEAREST = 8
@@ -139,13 +139,16 @@ async def search_candidates(
 
 
 def select_candidates(
-    search: CandidateSearch, new: Sequence[NewStatement], *, now: datetime
+    search: CandidateSearch, new: Sequence[NewStatement], *, memory: Memory, now: datetime
 ) -> dict[int, list[Candidate]]:
-    """Return the statements to compare with each new one, by its number, the nearest first."""
+    """Return the statements to compare with each new one, by its number, the nearest first.
+
+    Those of another project or scope are left out: both hold, whatever they say.
+    """
     selected: defaultdict[int, dict[tuple[str, str], Candidate]] = defaultdict(dict)
     for hit in search.hits:
         other = search.memories.get(hit.passage.memory_id)
-        if other is None:
+        if other is None or not share_place(memory, other):
             continue
         written = new[hit.number]
         texts = search.statements_in(other, hit.passage, now=now)
@@ -159,7 +162,10 @@ def select_candidates(
             selected[hit.number].setdefault(
                 (other.id, statement.text), Candidate(memory=other, statement=statement, cosine=cosine)
             )
-    for other in (search.memories[memory_id] for memory_id in search.same_entity if memory_id in search.memories):
+    same_entity = [search.memories[memory_id] for memory_id in search.same_entity if memory_id in search.memories]
+    for other in same_entity:
+        if not share_place(memory, other):
+            continue
         texts = _current_statements(other, now=now)
         for number, written in enumerate(new):
             for statement in most_words_in_common(
@@ -167,6 +173,16 @@ def select_candidates(
             ):  # fmt: skip
                 selected[number].setdefault((other.id, statement.text), Candidate(memory=other, statement=statement))
     return {number: list(candidates.values()) for number, candidates in selected.items()}
+
+
+def share_place(memory: Memory, other: Memory) -> bool:
+    """Check that two memories are not of different projects or scopes."""
+    return agree(memory.project, other.project) and agree(memory.scope, other.scope)
+
+
+def agree(value: str, other: str) -> bool:
+    """Check that two labels are the same, or one is missing."""
+    return not value or not other or value.casefold() == other.casefold()
 
 
 def nearest_statements(

@@ -12,10 +12,12 @@ from scrubjay.detection.candidates import (
     Candidate,
     CandidateSearch,
     NewStatement,
+    agree,
     most_words_in_common,
     nearest_statements,
     search_candidates,
     select_candidates,
+    share_place,
 )
 from scrubjay.detection.describe import (
     MemoryStatement,
@@ -121,7 +123,7 @@ async def _ask(
         for other, against, cosine in nearest_statements(search, number, now=now):
             earlier = _whole_text(other, against)
             is_near = cosine is not None and cosine >= READ_FROM
-            if cosine is not None and is_near and are_statements(text, earlier) and _share_place(memory, other):
+            if cosine is not None and is_near and are_statements(text, earlier) and share_place(memory, other):
                 pair = _dated(other, earlier), _dated(memory, text)
                 near.append((-cosine, (number, other.id), *pair))
     nearest = sorted(near, key=lambda each: each[:2])[:_MAX_READ]
@@ -158,7 +160,7 @@ def _compare(
     """Compare the new statements with the candidates."""
     of_content = [statement.statement.text for statement in new if statement.statement.observation is None]
     boilerplate = find_boilerplate(written.memory, of_content, search.memories)
-    candidates = select_candidates(search, new, now=origin.at)
+    candidates = select_candidates(search, new, memory=written.memory, now=origin.at)
     same = written.profile.same + _SAME_MARGIN if written.profile else 1.0
     comparison = _Comparison(
         memory=written.memory, same=same, origin=origin, profile=written.profile, boilerplate=boilerplate,
@@ -286,7 +288,7 @@ class _Comparison:
             is_nearest, first = True, ""
             for other, against, cosine in nearest_statements(search, number, now=self.origin.at):
                 # With a model, what only the words have found is not the nearest.
-                if not _share_place(self.memory, other) or (cosine is None and self.profile is not None):
+                if not share_place(self.memory, other) or (cosine is None and self.profile is not None):
                     continue
                 earlier_text = self._whole_or_part(other, against)
                 if not earlier_text:
@@ -349,7 +351,7 @@ class _Comparison:
         if is_record and have_different_subjects(self.memory, statement.text, other, against.text):
             return False
         is_change = finding.type is ConflictType.CONTRADICTION and not is_record
-        return is_change or _agree(self.memory.entity, other.entity)
+        return is_change or agree(self.memory.entity, other.entity)
 
     def within_memory(self, new: Sequence[MemoryStatement], *, near: Collection[str]) -> Iterator[ConflictRecord]:
         """Return contradictions of the memory with its content, its latest observations, and those in `near`."""
@@ -384,11 +386,10 @@ class _Comparison:
         if not _are_unrelated(self.memory, other):
             return not have_different_subjects(self.memory, statement.text, other, candidate.statement.text)
         # Two entities may differ, unless the statements themselves name whom they are about.
-        is_named = all(
+        return is_contradiction and all(
             parse_statement(text).names_another or is_named_after(memory.entity, text)
             for memory, text in ((self.memory, statement.text), (other, candidate.statement.text))
         )
-        return is_contradiction and is_named and _share_place(self.memory, other)
 
     def _conflict(
         self,
@@ -464,15 +465,7 @@ def _most_alike(parts: Sequence[MemoryStatement], text: str) -> MemoryStatement:
 
 def _are_unrelated(memory: Memory, other: Memory) -> bool:
     """Check whether two memories have different entities, projects or scopes."""
-    return not _agree(memory.entity, other.entity) or not _share_place(memory, other)
-
-
-def _share_place(memory: Memory, other: Memory) -> bool:
-    return _agree(memory.project, other.project) and _agree(memory.scope, other.scope)
-
-
-def _agree(value: str, other: str) -> bool:
-    return not value or not other or value.casefold() == other.casefold()
+    return not agree(memory.entity, other.entity) or not share_place(memory, other)
 
 
 def _severity(finding: Finding | ConflictRecord) -> tuple[int, float]:

@@ -264,11 +264,12 @@ async def _search(
             # The conflict check makes the same search, so that the cache answers one of them. Older hits are dropped
             # after they are read.
             hits = await cache.search(space, own[0], _ALL, limit=_NEAREST)
-            if len(hits) == _NEAREST and is_relevant(hits[-1][1]):
-                # There are more relevant passages, and some of these may be too old.
-                hits = await cache.search(space, own[0], Filter(since=since), limit=_NEAREST)
             # The conflict check needs all of them, so that they are read together.
-            await cache.stored_passages(space, [number for number, _ in hits])
+            passages = await cache.stored_passages(space, [number for number, _ in hits])
+            recent = [passage for passage in passages if passage.date >= to_micros(since)]
+            if len(hits) == _NEAREST > len(recent) and is_relevant(hits[-1][1]):
+                # There may be more relevant passages, since some of these are too old.
+                hits = await cache.search(space, own[0], Filter(since=since), limit=_NEAREST)
     except (EmbeddingUnavailable, IndexUnavailable) as error:
         return [], f"similar memories could not be searched for: {error.message}"
     return [number for number, cosine in hits if is_relevant(cosine)], ""
