@@ -21,8 +21,9 @@ from scrubjay.errors import InvalidInput, NotAllowed
 from scrubjay.health.daily import KEPT_DAYS, OTHERS, DailyLog
 from scrubjay.health.report import HealthReporter
 from scrubjay.model.caller import Access, Caller
-from scrubjay.model.document import HEALTH
+from scrubjay.model.document import ALERTS, HEALTH
 from scrubjay.model.health import Thresholds, WriteCounts
+from scrubjay.model.memory import Json
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.access_log import AccessLog
@@ -255,6 +256,50 @@ async def test_an_alert_is_told_when_it_begins_and_when_it_ends(
         with pytest.raises(InvalidInput) as refused:
             Webhook(wrong)
         assert "ann:key" not in str(refused.value)
+
+
+async def test_a_restart_repeats_no_alert_and_misses_no_end(engine: Engine, clock: FakeClock, address: str) -> None:
+    strict = Thresholds(conflicts=0.5, free_mb=0)
+
+    async def look(looking: Engine) -> list[tuple[str, str]]:
+        clock.advance(timedelta(minutes=5))
+        events = await look_at_health(looking, webhook=Webhook(address), publish=lambda _: None)
+        return [(event.event, event.alert.space) for event in events]
+
+    memory = client(engine, space="there")
+    await memory.remember("The office of Acme is in Rome", name="rome", intent="new")
+    await memory.remember("The office of Acme is in Paris", name="paris", intent="new", source={"trust": "agent"})
+    _Received.refuses = True
+    first = restarted(engine, thresholds=strict)
+    assert await look(first) == [("begins", "there")]
+    (before,) = (await client(first, space="there").health()).alerts
+
+    # The webhook was away before the restart, and takes the event after it.
+    _Received.refuses = False
+    second = restarted(engine, thresholds=strict)
+    assert await look(second) == []
+    assert [event["event"] for body in _Received.bodies for event in body["events"]] == ["begins"]
+    (after,) = (await client(second, space="there").health()).alerts
+    assert (after.since, bool(after.since)) == (before.since, True)
+    assert await look(restarted(engine, thresholds=strict)) == []
+
+    # It ends while no daemon runs. Another server has looked in between, so the first one forgets what it saw.
+    (conflict,) = await memory.conflicts()
+    await memory.resolve_conflict(conflict.id, strategy="ignore")
+    assert await look(restarted(engine, thresholds=strict)) == [("ends", "there")]
+    assert await look(first) == []
+    assert [event["event"] for body in _Received.bodies for event in body["events"]] == ["begins", "ends"]
+    assert _Received.bodies[1]["events"][0]["alert"]["since"] == before.since
+
+    # What is stored may be damaged; then the alerts begin again.
+    store = store_of(engine)
+    stored = await store.document("", ALERTS, "state")
+    assert stored is not None
+    damaged: dict[str, Json] = {"lasting": [1, {"name": 3}], "unposted": [{"event": "begins", "at": "", "alert": {}}]}
+    await store.put_document(replace(stored, value=damaged), base=stored.version)
+    assert await look(restarted(engine, thresholds=strict)) == []
+    assert [space.space for space in (await memory.health(all_spaces=True)).spaces] == ["there"]
+    assert await memory.spaces() == ("there",)
 
 
 async def test_the_dashboard_of_grafana_names_metrics_that_exist(engine: Engine) -> None:

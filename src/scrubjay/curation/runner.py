@@ -160,7 +160,8 @@ class CurationRunner:
         """Schedule the spaces that are new, and those whose next run a wrong clock has put off; finish undos."""
         if self._scheduled_at is not None and abs(now - self._scheduled_at) < _SCHEDULE_EVERY:
             return
-        for space in await self._store.spaces():
+        # That without a name holds documents of the whole store, and no memories.
+        for space in filter(None, await self._store.spaces()):
             with _logged(space):
                 await self._schedule_space(space, now)
         self._scheduled_at = now

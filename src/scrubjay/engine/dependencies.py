@@ -80,7 +80,8 @@ class StoreOwner:
         # Most questions are about a space that exists, and a store may have very many.
         if name and await self._store.last_place(name):
             return (name,)
-        names = await self._store.spaces()
+        # That without a name holds documents of the whole store.
+        names = [*filter(None, await self._store.spaces())]
         if not name or name in names:
             return (name,) if name else tuple(names)
         return tuple(get_close_matches(name, names))

@@ -80,7 +80,8 @@ class HealthReporter:
                 "you may not use all spaces", hint="Ask for the health of your space", field="all_spaces"
             )  # fmt: skip
         since = _day_before(sources.clock.now(), request.days - 1)
-        names = await sources.store.spaces() if request.all_spaces else [who.space]
+        # The space without a name holds documents of the whole store.
+        names = filter(None, await sources.store.spaces()) if request.all_spaces else [who.space]
         spaces: list[SpaceHealth] = []
         alerts: list[Alert] = []
         for name in names:

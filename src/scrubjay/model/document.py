@@ -11,7 +11,9 @@ USAGE = "usage"
 """The collection of what was asked, found and read: one document a day."""
 HEALTH = "health"
 """The collection of what was written by whom: one document a day."""
-STATISTICS = frozenset({USAGE, HEALTH})
+ALERTS = "alerts"
+"""The collection of one document: the alerts of the store that last, and the events that no webhook has taken."""
+STATISTICS = frozenset({USAGE, HEALTH, ALERTS})
 """The collections that tell how a store is used: they change with every call, and mean little elsewhere."""
 
 

@@ -25,6 +25,7 @@ from scrubjay.transfer.export import (
     document_pages,
     history_pages,
     id_pages,
+    lasting_documents,
     relation_pages,
     vector_pages,
 )
@@ -169,7 +170,7 @@ async def _is_own_copy(migration: Migration) -> bool:
         after = page[-1].seq
     # Documents have no entries in the log.
     for space in await target.spaces() if not after else ():
-        async for document in read_items(document_pages(target, space)):
+        async for document in read_items(lasting_documents(target, space)):
             if await source.document(space, document.collection, document.key) != document:
                 return False
     return (await target.token_digests()).items() <= (await source.token_digests()).items()

@@ -4,7 +4,6 @@ import asyncio
 import http.client
 import json
 import logging
-from collections import deque
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
@@ -19,8 +18,6 @@ from scrubjay.version import VERSION
 _log = logging.getLogger(__name__)
 _WEEK = 7
 _TIMEOUT = 5.0
-# What a webhook that is away has missed; older events are dropped.
-_MAX_WAITING = 100
 
 
 class Webhook:
@@ -42,25 +39,19 @@ class Webhook:
             http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         )(str(parts.hostname), port, timeout=_TIMEOUT)
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._waiting: deque[AlertEvent] = deque(maxlen=_MAX_WAITING)
 
-    async def post(self, events: Sequence[AlertEvent]) -> None:
-        """Post events, and those that could not be posted before."""
-        self._waiting.extend(events)
-        if not self._waiting:
-            return
-        sent = list(self._waiting)
-        body = json.dumps({"scrubjay": VERSION, "events": [event.as_json for event in sent]}).encode()
+    async def post(self, events: Sequence[AlertEvent]) -> bool:
+        """Post events; return whether the address took them."""
+        body = json.dumps({"scrubjay": VERSION, "events": [event.as_json for event in events]}).encode()
         try:
             status = await asyncio.to_thread(self._send, body)
         except (OSError, http.client.HTTPException) as error:
             _log.warning("the alert webhook is not reached", extra={"fields": {"error": type(error).__name__}})
-            return
+            return False
         if status >= http.client.BAD_REQUEST:
             _log.warning("the alert webhook refuses", extra={"fields": {"status": status}})
-            return
-        for _ in sent:
-            self._waiting.popleft()
+            return False
+        return True
 
     def _send(self, body: bytes) -> int:
         connection = self._connect()
@@ -81,7 +72,10 @@ async def look_at_health(
     reporter = engine.reporter
     if reporter is None:
         return []
-    events = reporter.watch.update(report.alerts, now=engine.clock.now())
+    watch, now = reporter.watch, engine.clock.now()
+    # The last look may have been that of another server, or of this one before a restart.
+    await watch.load(engine.documents)
+    events = watch.update(report.alerts, now=now)
     for event in events:
         # The log names no space: `health` does.
         fields = {"alert": event.alert.name, "value": event.alert.value, "threshold": event.alert.threshold}
@@ -89,6 +83,9 @@ async def look_at_health(
             _log.warning("an alert begins", extra={"fields": fields})
         else:
             _log.info("an alert ends", extra={"fields": fields | {"since": event.alert.since}})
-    if webhook is not None:
-        await webhook.post(events)
+    # Before they are posted: if this process ends meanwhile, an event is rather posted twice than never.
+    await watch.save(engine.documents, now=now)
+    if watch.unposted and (webhook is None or await webhook.post(watch.unposted)):
+        watch.forget_posted()
+        await watch.save(engine.documents, now=now)
     return events
