@@ -1,6 +1,7 @@
-"""Daemons that start fast: one process imports all their modules, and forks each of them."""
+"""Daemons and commands that start fast: one process imports all their modules, and forks each of them."""
 
 import atexit
+import fcntl
 import functools
 import gc
 import importlib
@@ -9,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +29,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.surfaces.fork_server"],
+            cwd=ROOT,
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -34,9 +37,14 @@ class ForkServer:
             encoding="utf-8",
         )
 
-    def start(self, arguments: Sequence[str], *, environment: Mapping[str, str], log: Path) -> "ForkedProcess":
-        """Start `scrubjay` with these arguments; its output goes to the log."""
-        pid = self._send({"arguments": list(arguments), "environment": dict(environment), "log": str(log)})
+    def start(
+        self, arguments: Sequence[str], *, environment: Mapping[str, str], log: Path | None = None, terminal: str = ""
+    ) -> "ForkedProcess":
+        """Start `scrubjay` with these arguments; its output goes to the log, or it uses a terminal."""
+        streams = {"terminal": terminal} if terminal else {"log": str(log)}
+        pid = self._send(
+            {"arguments": list(arguments), "environment": dict(environment), "folder": str(Path.cwd()), **streams}
+        )
         assert pid is not None
         return ForkedProcess(pid=pid, server=self)
 
@@ -106,8 +114,13 @@ def serve() -> None:
                 gone, status = os.waitpid(pid, os.WNOHANG)
                 ends |= {pid: os.waitstatus_to_exitcode(status)} if gone else {}
             answer = ends.get(pid)
-        elif not (answer := os.fork()):
-            _run_child(request)
+        else:
+            # A terminal that no process has open is gone, so it is open before the caller closes it.
+            device = os.open(str(request["terminal"]), os.O_RDWR | os.O_NOCTTY) if "terminal" in request else None
+            if not (answer := os.fork()):
+                _run_child(request, device)
+            if device is not None:
+                os.close(device)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
@@ -121,16 +134,20 @@ def _import_all() -> None:
     gc.freeze()
 
 
-def _run_child(request: dict[str, object]) -> None:
+def _run_child(request: dict[str, object], device: int | None) -> None:
     """Run the command line as if a shell had started it."""
     from scrubjay.__main__ import main
 
     # The caller of the tests may ignore it, as `nohup` does, and a process inherits that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    log = os.open(str(request["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    if device is not None:
+        _use_terminal(device)
+    else:
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        log = os.open(str(request["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+    os.chdir(str(request["folder"]))
     os.environ.clear()
     os.environ.update(cast("dict[str, str]", request["environment"]))
     sys.argv[1:] = cast("list[str]", request["arguments"])
@@ -145,6 +162,17 @@ def _run_child(request: dict[str, object]) -> None:
         sys.stderr.flush()
         # Without this, the child would run the exit handlers of the server.
         os._exit(code)
+
+
+def _use_terminal(device: int) -> None:
+    """Use the terminal whose keys interrupt this process, also where the tests themselves ignore them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.setsid()
+    fcntl.ioctl(device, termios.TIOCSCTTY, 0)
+    for number in range(3):
+        os.dup2(device, number)
+    # Those of the server buffer as a pipe does.
+    sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8", closefd=False) for n, mode in enumerate("rww"))  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -6,19 +6,13 @@ import pty
 import re
 import select
 import struct
-import subprocess
-import sys
 import termios
 import time
 from typing import Self
 
+from tests.surfaces.fork_server import fork_server
+
 _TIMEOUT = 60.0
-# Makes the terminal the one whose keys interrupt the process, also where the tests themselves ignore them.
-_START = (
-    "import fcntl, signal, sys, termios; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "fcntl.ioctl(0, termios.TIOCSCTTY, 0); sys.argv[0] = 'scrubjay'; "
-    "from scrubjay.__main__ import main; main()"
-)
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -26,7 +20,7 @@ class Terminal:
     """A process of `scrubjay` on a terminal of its own; killed at the end if it still runs."""
 
     def __init__(self, *arguments: str, columns: int = 80, **environment: str) -> None:
-        self._arguments = [sys.executable, "-c", _START, *arguments]
+        self._arguments = arguments
         self._columns = columns
         without = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
         inherited = {name: value for name, value in os.environ.items() if name not in without}
@@ -36,9 +30,7 @@ class Terminal:
     def __enter__(self) -> Self:
         self._screen, device = pty.openpty()
         fcntl.ioctl(device, termios.TIOCSWINSZ, struct.pack("HHHH", 24, self._columns, 0, 0))
-        self._process = subprocess.Popen(
-            self._arguments, stdin=device, stdout=device, stderr=device, env=self._environment, start_new_session=True
-        )
+        self._process = fork_server().start(self._arguments, environment=self._environment, terminal=os.ttyname(device))
         os.close(device)
         return self
 
