@@ -13,6 +13,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json, Memory, Trust
 from scrubjay.model.requests import ReadRequest, RememberRequest
 from scrubjay.model.verbs import VERBS, Verb
+from tests.patience import PATIENCE
 from tests.surfaces.rest.http_stack import HttpStack
 
 _USER: dict[str, Json] = {"trust": "user", "method": "manual", "agent": "ann"}
@@ -27,7 +28,7 @@ async def holder(
     spaces = () if access == Access.METRICS else ("work",)
     token = await stack.token(name or access, *spaces, access=access, **options)
     headers = {"authorization": f"Bearer {token.secret}"}
-    async with httpx2.AsyncClient(base_url=stack.address, headers=headers, timeout=30, trust_env=False) as web:
+    async with httpx2.AsyncClient(base_url=stack.address, headers=headers, timeout=PATIENCE, trust_env=False) as web:
         yield web
 
 

@@ -16,6 +16,7 @@ from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.lock import read_daemon_record
 from scrubjay.surfaces.http.server import ConnectionLimits
+from tests.patience import PATIENCE
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.rest.http_stack import open_stack
 from tests.surfaces.rest.polling import wait_for_streams
@@ -25,7 +26,6 @@ MANY = 1_000
 # The daemon has fewer descriptors than the strangers have connections.
 DESCRIPTORS = 600
 LIMITS = ConnectionLimits(connections=8)
-MAX_SECONDS = 30.0
 MAX_LOG_BYTES = 20_000
 
 
@@ -44,8 +44,7 @@ def idle_connections(port: int, count: int) -> Generator[list[socket.socket]]:
     """Open connections that send nothing."""
     with ExitStack() as stack:
         yield [
-            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=MAX_SECONDS))
-            for _ in range(count)
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)) for _ in range(count)
         ]
 
 
@@ -111,7 +110,7 @@ async def test_unread_answers_to_strangers_keep_no_connection(settings: Settings
 
 async def _use(port: int) -> None:
     """Use the memory as its owner, over the socket, and with a token, over HTTP."""
-    async with asyncio.timeout(MAX_SECONDS), MemoryClient() as owner:
+    async with asyncio.timeout(PATIENCE), MemoryClient() as owner:
         await owner.remember("The owner still has a memory")
         token = await owner.call(CreateTokenRequest(name="neighbour", spaces=("*",)))
     reply = await asyncio.to_thread(_ask, port, "/api/v1/search?q=owner", f"authorization: Bearer {token.secret}")
@@ -120,7 +119,7 @@ async def _use(port: int) -> None:
 
 def _ask(port: int, path: str, *headers: str) -> bytes:
     """Ask on a new connection, and return the whole response."""
-    with socket.create_connection(("127.0.0.1", port), timeout=MAX_SECONDS) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
         client.sendall(request("GET", path, "connection: close", *headers))
         received = b""
         while piece := client.recv(65536):

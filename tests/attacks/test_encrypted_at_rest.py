@@ -22,12 +22,12 @@ from scrubjay import SyncMemoryClient
 from scrubjay.paths import daemon_file
 from scrubjay.settings import Settings
 from tests.attacks.stolen_disk import Witness, find_words, new_word, open_files, words_in
+from tests.patience import PATIENCE
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.fork_server import fork_server
 
 pytestmark = pytest.mark.embedded
 API = "/api/v1"
-_SECONDS = 120.0
 _OWNER_ONLY = 0o077
 _SURFACES = (
     "command", "command_note", "command_import", "rest", "rest_note", "rest_title", "rest_import", "core", "kg",
@@ -64,7 +64,7 @@ class Victim:
         """Run the bridge of an agent that sends lines; return the answers."""
         done = subprocess.run(
             [sys.executable, "-m", "scrubjay", "mcp", "--tools", "all"],
-            env={**os.environ, **self.environment}, input=lines, capture_output=True, text=True, timeout=_SECONDS,
+            env={**os.environ, **self.environment}, input=lines, capture_output=True, text=True, timeout=PATIENCE,
             check=True,
         )  # fmt: skip
         return done.stdout
@@ -75,7 +75,7 @@ class Victim:
         with Daemon(self.home, *options, **{**self.environment, **more}) as daemon:
             daemon.wait_until(lambda: bool(json.loads(daemon_file(self.home).read_text())["http"]))
             address = json.loads(daemon_file(self.home).read_text())["http"]
-            with httpx2.Client(base_url=address, timeout=_SECONDS, trust_env=False) as http:
+            with httpx2.Client(base_url=address, timeout=PATIENCE, trust_env=False) as http:
                 yield daemon, http
             daemon.stop(signal.SIGKILL)
 
@@ -93,7 +93,7 @@ class Victim:
     def _run(self, *arguments: str, **more: str) -> tuple[int, str]:
         output = self.outside / f"{new_word()}.out"
         environment = {**os.environ, **self.environment, **more}
-        code = fork_server().start(arguments, environment=environment, log=output).wait(_SECONDS)
+        code = fork_server().start(arguments, environment=environment, log=output).wait(PATIENCE)
         return code, output.read_text(encoding="utf-8")
 
 
@@ -145,7 +145,7 @@ def test_an_import_on_its_way_is_encrypted(tmp_path: Path, has_key: bool) -> Non
         def upload() -> Iterator[bytes]:
             for number in range(3000):
                 yield json.dumps({"line": number, "text": f"{word} {'and so on ' * 20}"}).encode() + b"\n"
-            end = time.monotonic() + _SECONDS
+            end = time.monotonic() + PATIENCE
             while not seen and time.monotonic() < end:
                 time.sleep(0.05)
                 nameless = (

@@ -16,6 +16,7 @@ from scrubjay.errors import Busy, InvalidInput, TooLarge
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.workers import Shares, run_in_child, run_in_thread
+from tests.patience import PATIENCE
 from tests.surfaces.rest.checked_client import CheckedClient, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 from tests.surfaces.rest.polling import wait_until
@@ -25,7 +26,6 @@ ROOT = Path(__file__).parents[2]
 # A paragraph that fills hundreds of pages takes minutes.
 LARGE_NOTE = "word " * 150_000
 PDF = {"format": "pdf"}
-MAX_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ async def test_an_export_ends_with_its_client(target: Target) -> None:
 async def test_one_token_gets_half_of_the_machine(target: Target) -> None:
     """Exports of one token take at most half of the processors, and those of another begin at once."""
     workers._shares[asyncio.get_running_loop()] = Shares(2)
-    target.stack.gate._seconds = MAX_SECONDS
+    target.stack.gate._seconds = PATIENCE
     other = (await target.stack.token("neighbour", "*", access="read")).secret
     async with open_client(target.stack.address, token=other) as neighbour:
         exports = [asyncio.create_task(_export(target, target.client)) for _ in range(4)]
@@ -115,7 +115,7 @@ async def test_a_cancelled_wait_takes_no_turn() -> None:
     shares.give_back("caller")
     # The next in turn is cancelled at the moment at which it gets it.
     waiting[1].cancel()
-    await asyncio.wait(waiting, timeout=MAX_SECONDS)
+    await asyncio.wait(waiting, timeout=PATIENCE)
     assert [task.cancelled() for task in waiting] == [True, True, False]
     shares.give_back("caller")
     assert not shares._running
@@ -143,10 +143,10 @@ async def test_work_that_cannot_be_stopped_is_counted_until_its_end() -> None:
     """A request that was refused keeps its place, and its turn, until its last thread has ended."""
     limiter, release = RequestLimiter(max_requests=9, seconds=0.05), threading.Event()
     with pytest.raises(Busy, match="took longer"):
-        await limiter.run("export", run_in_thread(release.wait, MAX_SECONDS), caller="token", reads=True)
+        await limiter.run("export", run_in_thread(release.wait, PATIENCE), caller="token", reads=True)
     assert (limiter.active, workers.shares()._running) == (1, {"token": 1})
     release.set()
-    assert await limiter.close(seconds=MAX_SECONDS) == 0
+    assert await limiter.close(seconds=PATIENCE) == 0
     assert not workers.shares()._running
 
 
@@ -205,7 +205,7 @@ def _processes() -> list[int]:
 
 async def _wait_for_processes(count: int) -> None:
     """Wait until so many children work; there are never more."""
-    until = time.monotonic() + MAX_SECONDS
+    until = time.monotonic() + PATIENCE
     while (now := len(_processes())) < count:
         assert time.monotonic() < until
         await asyncio.sleep(0.02)

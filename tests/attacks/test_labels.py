@@ -10,6 +10,7 @@ import pytest
 from mcp.client.client import Client
 
 from scrubjay.settings import Settings
+from tests.patience import PATIENCE
 from tests.surfaces.mcp.mcp_server import McpServer, call, open_server, text_of
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 from tests.surfaces.shell import run, run_json
@@ -46,7 +47,7 @@ async def web(settings: Settings) -> AsyncGenerator[tuple[HttpStack, httpx2.Asyn
     """A REST server whose memory contains the same order."""
     async with (
         open_stack(settings) as stack,
-        httpx2.AsyncClient(base_url=f"{stack.address}/api/v1", timeout=30, trust_env=False) as client,
+        httpx2.AsyncClient(base_url=f"{stack.address}/api/v1", timeout=PATIENCE, trust_env=False) as client,
     ):
         body = {"text": ORDER, "name": "crane", "source": {"trust": "document", "tool": "browser"}}
         assert (await client.post("/memories", json=body)).status_code == 201

@@ -9,6 +9,7 @@ import pytest
 from scrubjay.errors import InvalidInput, NameTaken
 from scrubjay.model.caller import Caller
 from scrubjay.model.requests import CreateTokenRequest, RememberRequest
+from tests.patience import PATIENCE
 from tests.surfaces.rest.http_stack import HttpStack
 
 _INVISIBLE = [
@@ -32,7 +33,7 @@ async def everywhere(stack: HttpStack) -> AsyncGenerator[httpx2.AsyncClient]:
     """A program with a token for every space."""
     token = await stack.token("everywhere", "*")
     headers = {"authorization": f"Bearer {token.secret}"}
-    async with httpx2.AsyncClient(base_url=stack.address, headers=headers, timeout=30, trust_env=False) as web:
+    async with httpx2.AsyncClient(base_url=stack.address, headers=headers, timeout=PATIENCE, trust_env=False) as web:
         yield web
 
 
@@ -85,7 +86,7 @@ async def test_a_tenant_learns_nothing_from_a_name(stack: HttpStack) -> None:
     token = await stack.token("stranger", copy)
     await stack.engine.remember(RememberRequest(text="Mine."), who=Caller(space=original))
     headers = {"authorization": f"Bearer {token.secret}"}
-    async with httpx2.AsyncClient(base_url=stack.address, headers=headers, timeout=30, trust_env=False) as web:
+    async with httpx2.AsyncClient(base_url=stack.address, headers=headers, timeout=PATIENCE, trust_env=False) as web:
         response = await web.post("/api/v1/memories", json={"text": "Also mine."})
         assert response.status_code == 201
         assert original not in response.text

@@ -12,6 +12,7 @@ from scrubjay import MemoryClient
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.model.verbs import VERBS
 from scrubjay.settings import Settings
+from tests.patience import PATIENCE
 from tests.surfaces.background_daemon import background_daemon
 
 _NOTE = {"title": "Path", "content": "About paths."}
@@ -29,7 +30,10 @@ async def tenants(settings: Settings, home: Path, tmp_path: Path) -> AsyncGenera
             ]
         clients = [
             httpx2.AsyncClient(
-                base_url=running.http, headers={"authorization": f"Bearer {token.secret}"}, timeout=30, trust_env=False
+                base_url=running.http,
+                headers={"authorization": f"Bearer {token.secret}"},
+                timeout=PATIENCE,
+                trust_env=False,
             )
             for token in made
         ]

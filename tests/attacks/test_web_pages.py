@@ -8,6 +8,7 @@ import pytest
 
 from scrubjay.settings import Settings
 from scrubjay.version import PROTOCOL
+from tests.patience import PATIENCE
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 
 _CALLS = ("/call/remember", "/call/purge", "/call/undo", "/call/export", "/call/import", "/call/nothing")
@@ -19,7 +20,7 @@ async def page(settings: Settings) -> AsyncGenerator[tuple[HttpStack, httpx2.Asy
     """A server on this machine that requires no token, and the browser of its user."""
     async with (
         open_stack(settings) as stack,
-        httpx2.AsyncClient(base_url=stack.address, timeout=30, trust_env=False) as browser,
+        httpx2.AsyncClient(base_url=stack.address, timeout=PATIENCE, trust_env=False) as browser,
     ):
         yield stack, browser
 

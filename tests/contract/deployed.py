@@ -11,9 +11,8 @@ from psycopg import sql
 
 from tests.command_line import invoke
 from tests.contract.deployment import DEPLOY
+from tests.patience import PATIENCE
 from tests.postgres import Server
-
-LONGEST = 30.0
 
 
 @contextmanager
@@ -39,7 +38,7 @@ def postgres_program(server: Server, program: str, *arguments: str, user: str | 
     environment = {**os.environ, "OWNER_PASSWORD": "o'wner", "SERVER_PASSWORD": "server"}
     done = subprocess.run(
         [server._server.bin_path / program, *arguments],
-        env=environment, capture_output=True, text=True, timeout=LONGEST, check=False, user=user, cwd="/",
+        env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False, user=user, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -20,8 +20,9 @@ import websockets.sync.client
 from psycopg import errors
 
 from scrubjay.paths import daemon_file
-from tests.contract.deployed import LONGEST, a_database, make_roles, scrubjay
+from tests.contract.deployed import a_database, make_roles, scrubjay
 from tests.contract.deployment import DEPLOY, container, services
+from tests.patience import PATIENCE
 from tests.postgres import shared_server
 from tests.surfaces.daemon_process import Daemon
 
@@ -40,7 +41,7 @@ class Deployment:
     servers: tuple[Daemon, Daemon]
 
     def client(self) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, headers=self.headers, timeout=LONGEST)
+        return httpx2.Client(base_url=self.url, headers=self.headers, timeout=PATIENCE)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -70,7 +71,7 @@ def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     first, second = Daemon(folder / "first", **settings), Daemon(folder / "second", **settings)
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         for starting in [pool.submit(stack.enter_context, server) for server in (first, second)]:
-            starting.result(LONGEST)
+            starting.result(PATIENCE)
         address = stack.enter_context(run_balancer([_address(first), _address(second)], log=folder / "caddy.log"))
         yield Deployment(url=address, token=json.loads(made)["secret"], servers=(first, second))
 
@@ -78,21 +79,23 @@ def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @contextmanager
 def run_balancer(servers: list[str], *, log: Path) -> Generator[str]:
     """Run the load balancer of the deployment in front of servers, and yield its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
-    environment = {**os.environ, "SITE_ADDRESS": f":{address.rpartition(':')[2]}", "UPSTREAMS": " ".join(servers)}
-    command = [CADDY, "run", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"]
-    with log.open("wb") as file:
+    with socket.socket() as reserved, log.open("wb") as file:
+        # The balancer shares its port with this socket, which keeps it from all others and accepts nothing.
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+        environment = {"HOME": str(log.parent), "SITE_ADDRESS": f":{port}", "UPSTREAMS": " ".join(servers)}
+        command = [CADDY, "run", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"]
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment | {"HOME": str(log.parent)}
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env={**os.environ, **environment}
         )
-    try:
-        _wait_for(address, process, log)
-        yield address
-    finally:
-        process.kill()
-        process.wait(LONGEST)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait_for(address, process, log)
+            yield address
+        finally:
+            process.kill()
+            process.wait(PATIENCE)
 
 
 def test_the_role_of_the_servers_cannot_change_tables(deployment: Deployment, database: str) -> None:
@@ -138,10 +141,10 @@ def test_a_stream_of_events_passes_the_balancer_without_delay(deployment: Deploy
 def test_a_websocket_passes_the_balancer(deployment: Deployment) -> None:
     address = f"ws{deployment.url.removeprefix('http')}/api/v1/changes"
     headers = {"authorization": f"Bearer {deployment.token}"}
-    with websockets.sync.client.connect(address, additional_headers=headers, open_timeout=LONGEST) as events:
+    with websockets.sync.client.connect(address, additional_headers=headers, open_timeout=PATIENCE) as events:
         with deployment.client() as web:
             web.post("/api/v1/memories", json={"text": "A WebSocket tells of it too"})
-        assert json.loads(events.recv(timeout=LONGEST))["action"] == "created"
+        assert json.loads(events.recv(timeout=PATIENCE))["action"] == "created"
 
 
 def test_a_large_body_passes_the_balancer(deployment: Deployment) -> None:
@@ -166,7 +169,7 @@ def _address(server: Daemon) -> str:
 
 
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + LONGEST
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         assert process.poll() is None, log.read_text()
         try:

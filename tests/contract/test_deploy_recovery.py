@@ -8,8 +8,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.contract.deployed import LONGEST, a_database, postgres_program, scrubjay
+from tests.contract.deployed import a_database, postgres_program, scrubjay
 from tests.contract.deployment import DEPLOY
+from tests.patience import PATIENCE
 from tests.postgres import Server, private_server, shared_server
 
 
@@ -107,7 +108,7 @@ def _query(server: Server, statement: str) -> str:
 
 
 def _wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONGEST
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -27,11 +27,11 @@ from scrubjay.model.token import Token
 from scrubjay.recalling import access_log, usage
 from scrubjay.settings import Settings
 from tests.backends import Choice, backend
+from tests.patience import PATIENCE
 from tests.scenarios.tenant_data import ID, WORD, HttpRequest, KnownRefs, Tenant
 from tests.surfaces.background_daemon import background_daemon
 from tests.unit.embedding.embedding_server import EmbeddingServer
 
-_SECONDS = 30.0
 # Longer than a request takes, so that no clock is set back.
 _STEP = timedelta(seconds=5)
 # These headers differ between any two requests.
@@ -133,7 +133,7 @@ class TenantServer:
     def settle(self) -> None:
         """Wait until imported memories are embedded, because an import does not wait."""
         request = HttpRequest(method="POST", path="/call/doctor", headers={"content-type": "application/json"}, body={})
-        end = time.monotonic() + _SECONDS
+        end = time.monotonic() + PATIENCE
         while b'"name":"vectors","ok":true' not in self.send(request, token=_OWNER).body:
             assert time.monotonic() < end
 
@@ -250,7 +250,7 @@ def _start_server(home: Path, model: str, choice: Choice, clock: Path) -> Genera
     )  # fmt: skip
     with (
         background_daemon(settings) as running,
-        httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False, verify=False) as http,
+        httpx2.Client(base_url=running.http, timeout=PATIENCE, trust_env=False, verify=False) as http,
     ):
         server = TenantServer(settings=settings, url=running.http, http=http)
         server.make_tokens([CreateTokenRequest(name=_OWNER, spaces=("*",), access="write")])

@@ -12,12 +12,12 @@ from typing import Any, cast
 import httpx2
 
 from scrubjay.paths import daemon_file
+from tests.patience import PATIENCE
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import run_json
 from tests.temp_folders import quick_place
 
 API = "/api/v1"
-_SECONDS = 30.0
 # A balancer sends the request to another server after these answers.
 _FAIL_OVER = (502, 503)
 
@@ -94,7 +94,7 @@ class _UnopenedDaemon(Daemon):
 def _connect(daemon: Daemon, stack: ExitStack) -> Server:
     Daemon.wait_until_open(daemon)
     url = str(json.loads(daemon_file(daemon.home).read_text(encoding="utf-8"))["http"])
-    http = stack.enter_context(httpx2.Client(base_url=url, timeout=_SECONDS, verify=False))
+    http = stack.enter_context(httpx2.Client(base_url=url, timeout=PATIENCE, verify=False))
     return Server(daemon=daemon, url=url, http=http)
 
 
@@ -112,7 +112,7 @@ class WritingClients:
     async def wait_for_more(self, count: int) -> None:
         """Wait for this many more acknowledged writes."""
         enough = len(self.acknowledged) + count
-        async with asyncio.timeout(_SECONDS), self._changed:
+        async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(lambda: len(self.acknowledged) >= enough)
 
     def stop(self) -> None:
@@ -121,7 +121,7 @@ class WritingClients:
 
     async def write(self, number: int) -> None:
         """Run one client."""
-        async with httpx2.AsyncClient(timeout=_SECONDS, verify=False) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE, verify=False) as http:
             written = 0
             while not self._stopped.is_set():
                 key = f"key-{number}-{written}"
@@ -133,7 +133,7 @@ class WritingClients:
 
     async def _write(self, http: httpx2.AsyncClient, key: str, *, first: int) -> str:
         body = {"text": f"acknowledged {key}", "intent": "new"}
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             for turn in range(first, first + 10_000):
                 try:
                     answer = await http.post(

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from websockets.sync.client import connect
 
 from scrubjay.model.memory import Json
+from tests.patience import PATIENCE
 from tests.scenarios.mcp_calls import RPC_HEADERS
 from tests.scenarios.paired_servers import Answer, TenantServer
 from tests.scenarios.rest_calls import API
 
-_SECONDS = 20.0
 _REVISION = "2026-07-28"
 _META: Json = {
     "io.modelcontextprotocol/protocolVersion": _REVISION,
@@ -32,10 +32,10 @@ def read_events(server: TenantServer, *, token: str, make_change: MakeChange, af
 def read_websocket(server: TenantServer, *, token: str, make_change: MakeChange, after: int = 0) -> Answer:
     """Return the same events from a WebSocket."""
     url = server.url.replace("http://", "ws://", 1) + f"{API}/changes?after={after}"
-    with connect(url, additional_headers=server.bearer(token), open_timeout=_SECONDS, proxy=None) as socket:
+    with connect(url, additional_headers=server.bearer(token), open_timeout=PATIENCE, proxy=None) as socket:
         last, received = make_change(), b""
         while last not in received.decode():
-            message = socket.recv(timeout=_SECONDS)
+            message = socket.recv(timeout=PATIENCE)
             received += message.encode() if isinstance(message, str) else message
         return _response(received)
 

@@ -12,6 +12,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import Conflict, StoreDamaged, StoreError, StoreInUse
 from scrubjay.model.query import Filter
 from scrubjay.settings import Settings
+from tests.patience import PATIENCE
 from tests.scenarios.wiring import Wiring, open_wiring
 from tests.unit.storage.sqlite.damage import scribble, write_old_store
 
@@ -48,7 +49,7 @@ async def test_writers_neither_wait_for_a_backup_nor_make_it_start_again(
         reports.append((done, total))
         if len(reports) < 100:
             call = memory.remember(f"written meanwhile {len(reports)}", intent="new")
-            asyncio.run_coroutine_threadsafe(call, loop).result(timeout=20)
+            asyncio.run_coroutine_threadsafe(call, loop).result(PATIENCE)
 
     target = await memory.backup(home.parent / "backup.db", progress=write_one_more)
     assert len(reports) < 20

@@ -25,6 +25,7 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.upkeep import run_jobs, run_upkeep
 from tests.backends import backend
 from tests.fakes import FakeClock
+from tests.patience import PATIENCE
 from tests.scenarios.test_reembedding import WHO, model_of
 
 TEXTS = (
@@ -74,7 +75,7 @@ async def daemon_work(engine: Engine, store: RecordStore) -> AsyncGenerator[None
 
 
 async def wait_for_vectors(store: RecordStore, client: MemoryClient) -> None:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         while await model_of(client) != BUNDLED or await store.without_vectors(BUNDLED, limit=1):  # noqa: ASYNC110 - several conditions
             await asyncio.sleep(0.05)
 

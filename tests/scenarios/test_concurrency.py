@@ -9,6 +9,7 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NameTaken
 from scrubjay.storage.sqlite.writer import Writer
+from tests.patience import PATIENCE
 from tests.scenarios.wiring import Wiring
 
 MANY = 200
@@ -82,7 +83,7 @@ async def test_readers_continue_during_a_long_write(wiring: Wiring, memory: Memo
     def long_write(connection: apsw.Connection) -> None:
         connection.execute("UPDATE memories SET title = 'not yet'")
         started.set()
-        release.wait(timeout=30)
+        release.wait(PATIENCE)
 
     writing = asyncio.create_task(wiring.store._writer.run(long_write))
     await asyncio.to_thread(started.wait, 30)

@@ -17,6 +17,7 @@ from scrubjay.model.requests import ExtractRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli import extract as command
 from tests.command_line import invoke
+from tests.patience import PATIENCE
 from tests.unit.extraction.scripted import ScriptedModel
 
 LOG = """[2026-05-01 10:00] Ann: Hey Ben! How are you?
@@ -125,7 +126,7 @@ def test_the_command_reads_a_pipe_with_a_name_until_its_end(folder: Path) -> Non
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     shown = invoke(["extract", str(pipe), "--dry-run"])
-    writer.join(timeout=10)
+    writer.join(PATIENCE)
     assert "3 facts in 5 turns" in shown.output
 
 

@@ -7,6 +7,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests.patience import PATIENCE
 from tests.scenarios.mcp_calls import METHODS, SAME_FOR_ALL, TOOLS
 from tests.scenarios.paired_servers import Answer, ServerPair
 from tests.scenarios.rest_calls import API, METRICS, PUBLIC, ROUTES
@@ -121,7 +122,7 @@ def test_no_stream_opens_for_a_token_without_access(tenants: Tenants) -> None:
         headers = server.bearer(token)
         with (
             pytest.raises(InvalidStatus) as refused,
-            connect(f"{url}?space={space}", additional_headers=headers, proxy=None, open_timeout=20),
+            connect(f"{url}?space={space}", additional_headers=headers, proxy=None, open_timeout=PATIENCE),
         ):
             pass
         assert refused.value.response.status_code == status

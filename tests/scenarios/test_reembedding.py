@@ -35,6 +35,7 @@ from scrubjay.vectors.qdrant_address import LOCAL
 from tests.backends import BACKENDS, backend
 from tests.fakes import FakeClock
 from tests.fakes.embedder import FakeEmbedder
+from tests.patience import PATIENCE
 from tests.scenarios.wiring import environment
 from tests.unit.embedding.embedding_server import EmbeddingServer, ReceivedRequest, Reply
 
@@ -271,7 +272,7 @@ async def test_another_server_of_the_database_follows_and_old_vectors_go_after_a
         await fill(client)
         following = asyncio.create_task(follow_model(other, seconds=0.01))
         await engine.reembed(ReembedRequest(model="openai:second"), who=WHO)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while await model_of(reader) != "second":
                 assert not following.done()
                 await asyncio.sleep(0.01)

@@ -36,6 +36,7 @@ from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.daemon.upkeep import run_upkeep
 from scrubjay.vectors.scan import ScanIndex
 from tests.fakes import FakeClock, FakeEmbedder
+from tests.patience import PATIENCE
 from tests.postgres import a_database, address_of, shared_server
 from tests.postgres_engines import engine_over
 
@@ -156,7 +157,7 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine, be
         behind.answers.clear()
         purged.set()
 
-    async with asyncio.timeout(20), ChangeBroadcaster(behind_store, purged=forget):
+    async with asyncio.timeout(PATIENCE), ChangeBroadcaster(behind_store, purged=forget):
         # It listens from its first message on.
         await purged.wait()
         purged.clear()
@@ -201,7 +202,7 @@ async def test_a_listener_gets_a_commit_that_was_under_way_when_it_started(
 ) -> None:
     received: asyncio.Queue[frozenset[str]] = asyncio.Queue()
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(asyncio.timeout(30))
+        await stack.enter_async_context(asyncio.timeout(PATIENCE))
         changes = await stack.enter_async_context(ChangeBroadcaster(behind_store, seconds=3600))
         async with under_way(ahead, name) as slow:
             assert await behind_store.settled_seq() < await behind_store.last_seq()
@@ -216,7 +217,7 @@ async def test_a_scan_finds_commits_that_were_under_way_when_it_started(
     profile, everything = await behind.embedder.profile(), RecallRequest(query="").filter
     scan = ScanIndex(behind_store, profile.model, dimension=profile.dimension)
     vector = await behind.embedder.embed_query("slow but sure")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         async with under_way(ahead, name) as slow:
             assert len(await scan.search("slow", vector, everything, limit=9)) == 1
         await slow
@@ -233,7 +234,7 @@ async def test_the_leader_finishes_the_work_of_others(
     model = (await ahead.embedder.profile()).model
     assert len(await ahead_store.without_vectors(model, limit=9)) == 1
     upkeep = asyncio.create_task(run_upkeep(ahead, ahead_store, seconds=3600))
-    async with asyncio.timeout(20), ChangeBroadcaster(ahead_store, seconds=0.02) as changes:
+    async with asyncio.timeout(PATIENCE), ChangeBroadcaster(ahead_store, seconds=0.02) as changes:
         while await ahead_store.without_vectors(model, limit=9):
             changes.nudge()
             await asyncio.sleep(0.01)

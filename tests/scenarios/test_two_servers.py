@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from websockets.sync.client import connect
 
+from tests.patience import PATIENCE
 from tests.postgres import a_database, private_server, shared_server
 from tests.scenarios.servers import API, Server, WritingClients, servers
 
 T = TypeVar("T")
-_SECONDS = 20.0
 pytestmark = pytest.mark.slow
 
 
@@ -99,9 +99,9 @@ def test_a_stream_of_one_has_the_writes_of_the_other_and_continues_there(pair: t
         retries = other_server.remember("told at the first", space="stream")["id"]
         assert next(events)["id"] == retries
     url = other_server.url.replace("http://", "ws://", 1) + f"{API}/changes?space=stream&after={received['seq']}"
-    with connect(url, open_timeout=_SECONDS, proxy=None) as socket:
+    with connect(url, open_timeout=PATIENCE, proxy=None) as socket:
         last = one_server.remember("by websocket", space="stream")["id"]
-        assert [json.loads(socket.recv(timeout=_SECONDS))["id"] for _ in range(3)] == [missed, retries, last]
+        assert [json.loads(socket.recv(timeout=PATIENCE))["id"] for _ in range(3)] == [missed, retries, last]
 
 
 def test_agents_need_no_session_at_either(pair: tuple[Server, Server]) -> None:
@@ -195,7 +195,7 @@ async def until(server: Server, status: int) -> httpx2.Response:
 
 async def eventually(look: Callable[[], T | None]) -> T:
     """Wait until the function returns a value."""
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if (results := await asyncio.to_thread(look)) is not None:
                 return results

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from tests.patience import PATIENCE
+
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import RunningDaemon, ServeOptions, open_daemon
-
-_TIMEOUT = 30.0
 
 
 @contextmanager
@@ -34,17 +34,17 @@ def background_daemon(settings: Settings, *, http: str = "127.0.0.1:0", idle: fl
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(_TIMEOUT)
+    assert ready.wait(PATIENCE)
     running = outcomes[0]
     if isinstance(running, BaseException):
-        thread.join(_TIMEOUT)
+        thread.join(PATIENCE)
         raise running
     try:
         yield running
     finally:
         if thread.is_alive():
             loop.call_soon_threadsafe(running.stopping.set)
-        thread.join(_TIMEOUT)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
         for error in outcomes[1:]:
             assert isinstance(error, BaseException)

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from tests.patience import PATIENCE
 from tests.surfaces.backend import database_of
 from tests.surfaces.fork_server import ForkedProcess, fork_server
 
 from scrubjay.paths import socket_file
-
-_TIMEOUT = 60.0
 
 
 class Daemon:
@@ -40,7 +39,7 @@ class Daemon:
     def __exit__(self, *_: object) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(_TIMEOUT)
+            self.process.wait(PATIENCE)
 
     @property
     def pid(self) -> int:
@@ -63,7 +62,7 @@ class Daemon:
     def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds; fail if the daemon exits first."""
         assert self.process is not None
-        end = time.monotonic() + _TIMEOUT
+        end = time.monotonic() + PATIENCE
         while not condition():
             assert self.process.poll() is None, self.log
             assert time.monotonic() < end, self.log
@@ -73,7 +72,7 @@ class Daemon:
         """Send a signal, wait for the exit, and return the exit code."""
         assert self.process is not None
         self.process.send_signal(number)
-        return self.process.wait(_TIMEOUT)
+        return self.process.wait(PATIENCE)
 
     def _spawn(self) -> ForkedProcess | subprocess.Popen[bytes]:
         return fork_server().start(self._arguments, environment=self._environment, log=self._log)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 _POLL = 0.005
 
@@ -57,7 +59,7 @@ class ForkServer:
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             pipe.close()
-        self._process.wait(60)
+        self._process.wait(PATIENCE)
 
     def _send(self, request: dict[str, object]) -> int | None:
         assert self._process.stdin is not None

@@ -10,9 +10,9 @@ import termios
 import time
 from typing import Self
 
+from tests.patience import PATIENCE
 from tests.surfaces.fork_server import fork_server
 
-_TIMEOUT = 60.0
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -37,7 +37,7 @@ class Terminal:
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
             self._process.kill()
-        self._process.wait(_TIMEOUT)
+        self._process.wait(PATIENCE)
         os.close(self._screen)
 
     @property
@@ -47,7 +47,7 @@ class Terminal:
 
     def expect(self, text: str) -> str:
         """Wait until a text is on the screen; return what was printed since the last `send`."""
-        end = time.monotonic() + _TIMEOUT
+        end = time.monotonic() + PATIENCE
         while text not in self.text:
             assert self._read(end), self.text
         return self.text
@@ -59,7 +59,7 @@ class Terminal:
 
     def interrupt(self) -> int:
         """Press Ctrl-C until the process ends, since a prompt misses what comes just before it reads."""
-        end = time.monotonic() + _TIMEOUT
+        end = time.monotonic() + PATIENCE
         while self._process.poll() is None and time.monotonic() < end:
             os.write(self._screen, b"\x03")
             self._read(time.monotonic() + 1)
@@ -67,10 +67,10 @@ class Terminal:
 
     def wait(self) -> int:
         """Wait for the end, and return the exit code."""
-        end = time.monotonic() + _TIMEOUT
+        end = time.monotonic() + PATIENCE
         while self._read(end):
             pass
-        return self._process.wait(_TIMEOUT)
+        return self._process.wait(PATIENCE)
 
     def _read(self, end: float) -> bool:
         """Read more; return whether there was any before the end."""

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import remember, run, run_json
@@ -106,7 +107,7 @@ def test_stop_and_logs(tmp_path: Path) -> None:
         answer = run("stop", "--data", str(home))
         assert answer.out == f"stopped the daemon of {home} (pid {daemon.pid})\n"
         assert daemon.process is not None
-        assert daemon.process.wait(10) == 0
+        assert daemon.process.wait(PATIENCE) == 0
 
 
 def test_health_is_shown_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:

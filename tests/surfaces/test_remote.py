@@ -15,10 +15,16 @@ from scrubjay import MemoryClient, Settings
 from scrubjay.errors import DaemonUnavailable, InvalidInput, NotAllowed, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.paths import socket_file
+from scrubjay.rpc import client
 from scrubjay.rpc.client import RpcClient
 from scrubjay.rpc.frames import LineReader, decode_frame, encode_frame
 from scrubjay.rpc.socket_transport import SocketTransport
 from scrubjay.version import PROTOCOL, VERSION
+
+
+@pytest.fixture(autouse=True)
+def _short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_FIRST_DELAY", 0.001)
 
 
 async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Path) -> None:
@@ -108,7 +114,7 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
         await memory.read(done.id)
     attempts = await _count_connects(memory)
     offline = await memory.recall("tea")
-    # A third of a second, not the six that a restarting daemon may take.
+    # Not as many as a restarting daemon may take.
     tried = len(attempts)
     assert tried <= 4
     assert offline.stale

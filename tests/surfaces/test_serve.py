@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.backend import database_of
 from tests.surfaces.daemon_process import Daemon, TypedDaemon, is_open
 from tests.surfaces.fork_server import ROOT
@@ -75,7 +76,7 @@ def test_a_second_daemon_names_the_first(home: Path) -> None:
             env=dict(os.environ),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert second.returncode == 75
@@ -112,7 +113,7 @@ def test_a_daemon_of_an_agent_makes_room_and_loses_nothing(home: Path) -> None:
                 number += 1
             last = next(more for more in range(number, number + 100) if write(more))
             assert first.process is not None
-            assert first.process.wait(60) == 0
+            assert first.process.wait(PATIENCE) == 0
             answer = run("status").out
             assert f"daemon     pid {second.pid}" in answer
             for name in ("socket", "address", "mcp", "rest", "docs", "metrics"):
@@ -129,7 +130,7 @@ def test_it_leaves_when_its_folder_is_deleted(home: Path) -> None:
         run_json("remember", "green tea", "--name", "tea")
         shutil.rmtree(home)
         assert daemon.process is not None
-        assert daemon.process.wait(60) == 0
+        assert daemon.process.wait(PATIENCE) == 0
         assert "the data folder is gone" in daemon.log
     assert not home.exists()
 
@@ -147,7 +148,7 @@ def test_a_daemon_can_start_after_another_was_killed(home: Path) -> None:
 def test_it_exits_when_idle(home: Path) -> None:
     with Daemon(home, "--idle", "0.2") as daemon:
         assert daemon.process is not None
-        assert daemon.process.wait(60) == 0
+        assert daemon.process.wait(PATIENCE) == 0
 
 
 def test_invalid_options_are_reported(home: Path) -> None:
@@ -164,7 +165,7 @@ def test_invalid_options_are_reported(home: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     for (options, words), (code, err) in zip(orders, json.loads(answers.stdout), strict=True):

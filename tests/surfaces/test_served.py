@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.shell import run
 from tests.surfaces.terminal import Terminal
 
 from scrubjay.paths import socket_file
+from scrubjay.rpc import client
 from scrubjay.settings import Settings
 from scrubjay.version import PROTOCOL, VERSION
 
@@ -46,11 +48,12 @@ def _impostor(home: Path, *answers: Callable[[dict[str, object]], object]) -> Ge
         thread = threading.Thread(target=serve)
         thread.start()
         yield received
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
-def test_a_write_whose_daemon_goes_away_is_not_repeated(home: Path) -> None:
+def test_a_write_whose_daemon_goes_away_is_not_repeated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_FIRST_DELAY", 0.001)
     with _impostor(home, lambda _: _GREETING, lambda _: None) as received:
         answer = run("remember", "Mia plays the cello")
     assert "it is unknown whether its change was committed" in answer.err
@@ -69,10 +72,10 @@ def test_who_interrupts_a_command_learns_what_becomes_of_it(home: Path) -> None:
 
     def keep_waiting(_: object) -> None:
         is_received.set()
-        may_end.wait(60)
+        may_end.wait(PATIENCE)
 
     with _impostor(home, lambda _: _GREETING, keep_waiting), Terminal("remember", "Mia plays the cello") as terminal:
-        assert is_received.wait(60)
+        assert is_received.wait(PATIENCE)
         terminal.send("\x03")
         terminal.expect("interrupted; a change that the daemon has accepted is still made")
         may_end.set()

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.backend import IS_EMBEDDED, database_of
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import remember, run, run_json
@@ -25,7 +26,6 @@ from scrubjay.errors import InvalidInput, NotAdmitted, NotAllowed, TooManyReques
 from scrubjay.paths import daemon_file
 
 API = "/api/v1"
-_TIMEOUT = 30.0
 _SECRET_TEXT = "The jay hid an acorn under the white stone"
 
 
@@ -50,7 +50,7 @@ class HttpDaemon:
         return self.http.post(path, json=body, headers={**_bearer(token), **headers})
 
     def until(self, condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + _TIMEOUT
+        end = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -61,7 +61,7 @@ def _serve(home: Path, *options: str, **environment: str) -> Generator[HttpDaemo
     """Run a daemon; after its exit, check its log for secrets."""
     with Daemon(home, *options, SCRUBJAY_LOG_LEVEL="debug", **environment) as daemon:
         address = json.loads(daemon_file(home).read_text())["http"].replace("0.0.0.0", "127.0.0.1")
-        with httpx2.Client(base_url=address, timeout=_TIMEOUT, trust_env=False) as http:
+        with httpx2.Client(base_url=address, timeout=PATIENCE, trust_env=False) as http:
             server = HttpDaemon(daemon=daemon, http=http)
             yield server
         assert daemon.stop() == 0

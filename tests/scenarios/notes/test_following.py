@@ -9,6 +9,7 @@ from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import ConflictsRequest, RecallRequest
 from scrubjay.notes.vault import open_vault
+from tests.patience import PATIENCE
 from tests.scenarios.notes.harness import AGENT, SPACE, VaultHarness, open_harness
 
 
@@ -68,7 +69,7 @@ async def test_a_save_by_deleting_and_creating_deletes_no_memory(harness: VaultH
         await asyncio.sleep(0.3)
         path.write_text(text.replace("Here.", "Here again."))
         await changed(harness, note_id, lambda text: text == "Here again.")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while (await harness.get(other)).state is not State.TRASHED:  # noqa: ASYNC110 - no event reports it
                 await asyncio.sleep(0.01)
     assert (await harness.get(note_id)).state is State.LIVE
@@ -183,7 +184,7 @@ async def test_a_moved_note_is_never_trashed_even_without_a_notification(harness
     async with running(harness):
         # The watcher ignores a folder of that name as temporary, until its notes are missing.
         (harness.root / "many").rename(harness.root / "many.tmp")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not all([await harness.vault.find_id(f"many.tmp/{name}.md") for name in names]):  # noqa: ASYNC110 - no event reports it
                 await asyncio.sleep(0.01)
     for id_ in ids:

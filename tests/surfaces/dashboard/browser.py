@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 import httpx2
+from tests.patience import PATIENCE
 
 SCHEMES = ("http:", "https:", "mailto:", "tel:")
 
@@ -48,7 +49,7 @@ class Browser:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.web = httpx2.AsyncClient(base_url=address, timeout=30, follow_redirects=True)
+        self.web = httpx2.AsyncClient(base_url=address, timeout=PATIENCE, follow_redirects=True)
         self.last: httpx2.Response | None = None
 
     async def __aenter__(self) -> Self:

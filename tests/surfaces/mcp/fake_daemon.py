@@ -15,10 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
+from tests.patience import PATIENCE
+
 from scrubjay.paths import socket_file
 from scrubjay.version import PROTOCOL
 
-SECONDS = 30.0
 Json = dict[str, Any]
 
 
@@ -61,7 +62,7 @@ class FakeDaemon:
     ) -> None:
         self.stop()
         for thread in self._threads:
-            thread.join(SECONDS)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
     def stop(self) -> None:
@@ -94,7 +95,7 @@ class FakeDaemon:
 
     @staticmethod
     def wait_until(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < deadline
             time.sleep(0.005)
@@ -206,8 +207,8 @@ class BridgeProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.kill()
-        self._process.wait(SECONDS)
-        self._reader.join(SECONDS)
+        self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
         self.stdout.close()
         self._stderr.close()
         with suppress(BrokenPipeError):
@@ -232,7 +233,7 @@ class BridgeProcess:
 
     def line(self) -> bytes:
         """Return the next line, unchanged; empty at the end."""
-        return self._lines.get(timeout=SECONDS)
+        return self._lines.get(timeout=PATIENCE)
 
     def answer(self) -> Json:
         return cast("Json", json.loads(self.line()))
@@ -243,7 +244,7 @@ class BridgeProcess:
         return self.wait()
 
     def wait(self) -> int:
-        return self._process.wait(SECONDS)
+        return self._process.wait(PATIENCE)
 
     def stderr_text(self) -> str:
         self._stderr.seek(0)
@@ -272,4 +273,4 @@ def _disconnect(connection: socket.socket) -> None:
 if __name__ == "__main__":
     # Runs as the process that a bridge starts.
     with FakeDaemon(Path(sys.argv[sys.argv.index("--data") + 1])) as started:
-        started.client_left.wait(SECONDS)
+        started.client_left.wait(PATIENCE)

@@ -17,6 +17,7 @@ from mcp.client.session import ClientSession, IncomingMessage
 from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, TextContent, jsonrpc_message_adapter
 from tests.new_files import new_file
+from tests.patience import PATIENCE
 
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
@@ -35,9 +36,6 @@ from scrubjay.surfaces.mcp.toolsets import pick
 ERAS = ("legacy", "auto")
 """2025-11-25 with its handshake, and 2026-07-28 without."""
 
-SECONDS = 20.0
-"""A timeout that only a failing test reaches."""
-
 
 @dataclass(kw_only=True)
 class McpServer:
@@ -45,7 +43,7 @@ class McpServer:
 
     engine: Engine
     changes: ChangeBroadcaster
-    limiter: RequestLimiter = field(default_factory=lambda: RequestLimiter(max_requests=100, seconds=SECONDS))
+    limiter: RequestLimiter = field(default_factory=lambda: RequestLimiter(max_requests=100, seconds=PATIENCE))
     longest: int = 1_000_000
 
     def context(self, *, space: str = "default", agent: str = "tester", project: str = "") -> ToolContext:
@@ -53,7 +51,7 @@ class McpServer:
 
     async def wait_for_calls(self, count: int) -> None:
         """Wait until `count` requests are running."""
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while self.limiter.active != count:  # noqa: ASYNC110 - the limiter has no event for it
                 await asyncio.sleep(0)
 
@@ -74,7 +72,7 @@ class McpServer:
         finally:
             writer.close()
             await writer.wait_closed()
-            await asyncio.wait([served], timeout=SECONDS)
+            await asyncio.wait([served], timeout=PATIENCE)
             if not served.cancelled():
                 served.result()
 
@@ -96,7 +94,7 @@ class McpServer:
 
         async with (
             self.raw(tools=tools, progress_seconds=progress_seconds, context=context) as raw,
-            Client(_streams(raw), mode=era, message_handler=handler, read_timeout_seconds=SECONDS) as client,
+            Client(_streams(raw), mode=era, message_handler=handler, read_timeout_seconds=PATIENCE) as client,
         ):
             with _share_schemas(client.session, tools):
                 yield client
@@ -134,7 +132,7 @@ class RawClient:
         await self.writer.drain()
 
     async def line(self) -> Any:
-        line = await asyncio.wait_for(self.reader.readline(), SECONDS)
+        line = await asyncio.wait_for(self.reader.readline(), PATIENCE)
         assert line, "the server has hung up"
         return json.loads(line)
 
@@ -146,7 +144,7 @@ class RawClient:
     async def rest(self) -> list[Any]:
         """Stop sending and return all lines that still come."""
         self.writer.write_eof()
-        lines = await asyncio.wait_for(self.reader.read(), SECONDS)
+        lines = await asyncio.wait_for(self.reader.read(), PATIENCE)
         return [json.loads(line) for line in lines.splitlines()]
 
 

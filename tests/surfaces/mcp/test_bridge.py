@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.surfaces.mcp.fake_daemon import SECONDS, BridgeProcess, FakeDaemon
+from tests.patience import PATIENCE
+from tests.surfaces.mcp.fake_daemon import BridgeProcess, FakeDaemon
 
 from scrubjay.paths import daemon_file, socket_file
 from scrubjay.surfaces.mcp import bridge
@@ -244,7 +245,7 @@ def test_a_client_that_stops_reading_ends_the_bridge(data: Path, fake_daemon: Fa
         client.stdout.close()
         client.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         client.stdin.flush()
-        assert client.wait(SECONDS) == 0
+        assert client.wait(PATIENCE) == 0
         assert client.stderr.read() == b""
 
 
@@ -314,7 +315,7 @@ def test_a_client_refused_before_its_first_line_gets_the_reason(data: Path) -> N
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
-        listener.settimeout(SECONDS)
+        listener.settimeout(PATIENCE)
         with BridgeProcess(data) as client:
             first, _ = listener.accept()
             first.sendall(json.dumps({"error": REFUSAL}).encode() + b"\n")

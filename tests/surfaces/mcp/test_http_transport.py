@@ -15,7 +15,8 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 from starlette.routing import Route
-from tests.surfaces.mcp.mcp_server import ERAS, HELLO, SECONDS, McpServer, call, open_server, refusal, request
+from tests.patience import PATIENCE
+from tests.surfaces.mcp.mcp_server import ERAS, HELLO, McpServer, call, open_server, refusal, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
@@ -48,11 +49,11 @@ async def _site(server: McpServer, tools: str = "") -> AsyncGenerator[HttpServer
     web = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=5))
     task = asyncio.create_task(web.serve())
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while not web.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(0.01)
         url = f"http://127.0.0.1:{web.servers[0].sockets[0].getsockname()[1]}"
-        async with httpx2.AsyncClient(base_url=url, timeout=SECONDS) as http:
+        async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE) as http:
             del http.headers["accept"]
             yield HttpServer(url, http)
     finally:
@@ -145,7 +146,7 @@ async def test_a_newer_client_may_listen_over_http(settings: Settings) -> None:
         client.listen(resources_list_changed=True) as changes,
     ):
         await call(client, "remember", text="tea")
-        assert await asyncio.wait_for(anext(aiter(changes)), SECONDS) == ResourcesListChanged()
+        assert await asyncio.wait_for(anext(aiter(changes)), PATIENCE) == ResourcesListChanged()
 
 
 async def test_requests_at_once_do_not_mix(settings: Settings) -> None:

@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from tests.surfaces.mcp.mcp_server import HELLO, READY, SECONDS, RawClient, open_server, request
+from tests.patience import PATIENCE
+from tests.surfaces.mcp.mcp_server import HELLO, READY, RawClient, open_server, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
@@ -150,7 +151,7 @@ async def test_answers_that_are_owed_are_sent_after_the_client_has_stopped_sendi
         reading = asyncio.create_task(raw.rest())
         await server.wait_for_calls(3)
         release.set()
-        assert {answer["id"] for answer in await asyncio.wait_for(reading, SECONDS)} == {1, 3}
+        assert {answer["id"] for answer in await asyncio.wait_for(reading, PATIENCE)} == {1, 3}
 
 
 async def test_a_client_that_hangs_up_before_it_says_anything(settings: Settings) -> None:
@@ -168,7 +169,7 @@ async def test_a_client_that_is_gone_with_answers_unread(settings: Settings, how
             raw.writer.transport.abort()
         else:
             raw.writer.close()
-        await asyncio.wait_for(raw.served, SECONDS)
+        await asyncio.wait_for(raw.served, PATIENCE)
 
 
 async def test_both_revisions_may_not_be_mixed_on_one_connection(settings: Settings) -> None:

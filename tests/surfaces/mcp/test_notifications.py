@@ -11,7 +11,8 @@ from mcp.client.session import IncomingMessage
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, Subscription
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
-from tests.surfaces.mcp.mcp_server import HELLO, READY, SECONDS, McpServer, call, open_server
+from tests.patience import PATIENCE
+from tests.surfaces.mcp.mcp_server import HELLO, READY, McpServer, call, open_server
 
 from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
@@ -32,7 +33,7 @@ class NotificationLog:
             self.received.put_nowait(message.params.uri)
 
     async def next(self) -> str:
-        return await asyncio.wait_for(self.received.get(), SECONDS)
+        return await asyncio.wait_for(self.received.get(), PATIENCE)
 
 
 @asynccontextmanager
@@ -53,7 +54,7 @@ async def _unsubscribe(client: Client, uri: str) -> None:
 
 
 async def _next(subscription: Subscription) -> object:
-    return await asyncio.wait_for(anext(aiter(subscription)), SECONDS)
+    return await asyncio.wait_for(anext(aiter(subscription)), PATIENCE)
 
 
 async def test_an_older_client_is_notified_of_the_list_and_of_its_subscriptions(settings: Settings) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import anyio
 import pytest
-from tests.surfaces.mcp.mcp_server import ERAS, HELLO, READY, SECONDS, call, open_server, request
+from tests.patience import PATIENCE
+from tests.surfaces.mcp.mcp_server import ERAS, HELLO, READY, call, open_server, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
@@ -53,7 +54,7 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
         assert context.progress is not None
         for done in (1, 2, 2, 1):
             context.progress(done, 3)
-        await asyncio.wait_for(enough.wait(), SECONDS)
+        await asyncio.wait_for(enough.wait(), PATIENCE)
         context.progress(3, 3)
         return ToolResult(structured={})
 
@@ -64,7 +65,7 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
     tool = Tool(name="count", title="C", description="C", input=input_schema(), output=output_schema(), call=count)
     async with open_server(settings) as server, server.client(era, tools=(tool,)) as client:
         await client.call_tool("count", {}, progress_callback=on_progress)
-        await asyncio.wait_for(last.wait(), SECONDS)
+        await asyncio.wait_for(last.wait(), PATIENCE)
     assert [total for _, total, _ in reports] == [3.0] * len(reports)
     assert [done for done, _, _ in reports] == sorted({done for done, _, _ in reports})
     assert reports[-1] == (3.0, 3.0, None)
@@ -106,7 +107,7 @@ async def test_a_cancelled_read_stops_and_a_cancelled_write_finishes(settings: S
     async with open_server(settings) as server, server.client(era, tools=(*pick("core"), work.tool)) as client:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "work")
-            await asyncio.wait_for(work.begun.wait(), SECONDS)
+            await asyncio.wait_for(work.begun.wait(), PATIENCE)
             group.cancel_scope.cancel()
         # When the server answers a later request, it has read the cancellation.
         assert (await call(client, "recall"))["hits"] == []
@@ -121,7 +122,7 @@ async def test_a_client_that_is_gone_stops_reading_not_writing(settings: Setting
     async with open_server(settings) as server, server.raw(tools=(work.tool,)) as raw:
         await raw.ask(HELLO)
         await raw.send(READY, request("tools/call", 1, name="work", arguments={}))
-        await asyncio.wait_for(work.begun.wait(), SECONDS)
+        await asyncio.wait_for(work.begun.wait(), PATIENCE)
         raw.served.cancel()
         await asyncio.wait([raw.served])
         work.release.set()

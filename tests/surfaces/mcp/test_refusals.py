@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.surfaces.mcp.mcp_server import ERAS, SECONDS, call, open_server, refusal, text_of
+from tests.patience import PATIENCE
+from tests.surfaces.mcp.mcp_server import ERAS, call, open_server, refusal, text_of
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
@@ -112,7 +113,7 @@ async def test_too_much_at_once_is_said_to_be_too_much(settings: Settings, era: 
 
     slow = Tool(name="slow", title="S", description="S", input=input_schema(), output=output_schema(), call=wait)
     async with open_server(settings) as server:
-        server.limiter = RequestLimiter(max_requests=1, seconds=SECONDS)
+        server.limiter = RequestLimiter(max_requests=1, seconds=PATIENCE)
         async with server.client(era, tools=(*pick("core"), slow)) as client:
             first = asyncio.create_task(client.call_tool("slow", {}))
             await server.wait_for_calls(1)

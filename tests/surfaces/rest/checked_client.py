@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 import httpx2
+from tests.patience import PATIENCE
 from tests.surfaces.rest.openapi_document import require_described, require_problem
 
 API = "/api/v1"
@@ -17,7 +18,7 @@ class CheckedClient:
     def __init__(self, address: str, *, space: str = "", token: str = "", agent: str = "") -> None:
         headers = {"x-scrubjay-agent": agent} if agent else {}
         headers |= {"authorization": f"Bearer {token}"} if token else {}
-        self.web = httpx2.AsyncClient(base_url=address, headers=headers, verify=False, timeout=30)
+        self.web = httpx2.AsyncClient(base_url=address, headers=headers, verify=False, timeout=PATIENCE)
         self.space = space
 
     async def __aenter__(self) -> Self:

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from tests.patience import PATIENCE
 from tests.surfaces.rest.http_stack import HttpStack
 
-MAX_SECONDS = 20.0
 _POLL_SECONDS = 0.01
 
 
 async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
     """Poll a condition until it holds, or fail after a time limit."""
-    for _ in range(int(MAX_SECONDS / _POLL_SECONDS)):
+    for _ in range(int(PATIENCE / _POLL_SECONDS)):
         if await condition():
             return
         await asyncio.sleep(_POLL_SECONDS)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.surfaces.rest.polling import MAX_SECONDS
+from tests.patience import PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RawClient:
 
     async def receive_response(self) -> Reply:
         """Return the next response."""
-        async with asyncio.timeout(MAX_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode()
             first, *lines = head.strip().split("\r\n")
             headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
@@ -54,7 +54,7 @@ class RawClient:
     async def receive_until_close(self) -> bytes:
         """Return the bytes until the server disconnects."""
         try:
-            return await asyncio.wait_for(self._reader.read(), MAX_SECONDS)
+            return await asyncio.wait_for(self._reader.read(), PATIENCE)
         except ConnectionResetError:
             return b""
 

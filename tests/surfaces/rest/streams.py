@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-from tests.surfaces.rest.polling import MAX_SECONDS
+from tests.patience import PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Stream:
 
     async def next(self) -> StreamBlock:
         """Return the next block."""
-        async with asyncio.timeout(MAX_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             return await anext(self._blocks)
 
     async def event(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class Stream:
 
     async def end(self) -> list[StreamBlock]:
         """Return the blocks until the server ends the stream."""
-        async with asyncio.timeout(MAX_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             return [result async for result in self._blocks]
 
 

@@ -5,10 +5,10 @@ import socket
 from dataclasses import replace
 
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.rest.checked_client import CheckedClient, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
-from tests.surfaces.rest.polling import MAX_SECONDS
 from tests.surfaces.rest.raw_client import request
 
 from scrubjay.settings import Settings
@@ -49,7 +49,7 @@ async def test_a_server_that_shuts_down_completes_running_requests_and_refuses_n
         done = asyncio.Event()
         running = asyncio.create_task(stack.gate.run("status", done.wait()))
         await asyncio.sleep(0)
-        closing = asyncio.create_task(stack.gate.close(seconds=MAX_SECONDS))
+        closing = asyncio.create_task(stack.gate.close(seconds=PATIENCE))
         await asyncio.sleep(0)
         response = await client.request("GET", "/status", status=503)
         assert "shutting down" in response.json()["detail"]
@@ -61,7 +61,7 @@ async def test_a_server_that_shuts_down_completes_running_requests_and_refuses_n
 @pytest.mark.parametrize("path", ["/api/v1/changes", "/api/v1/changes?after=0"])
 def test_a_daemon_ends_its_streams_when_it_stops(settings: Settings, path: str) -> None:
     with background_daemon(settings) as running:
-        reader = socket.create_connection(("127.0.0.1", int(running.http.rpartition(":")[2])), timeout=MAX_SECONDS)
+        reader = socket.create_connection(("127.0.0.1", int(running.http.rpartition(":")[2])), timeout=PATIENCE)
         reader.sendall(request("GET", path))
         received = b""
         while b": hello" not in received:

@@ -8,10 +8,11 @@ from datetime import timedelta
 
 import pytest
 from tests.fakes import FakeClock
+from tests.patience import PATIENCE
 from tests.surfaces.rest.checked_client import CheckedClient, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 from tests.surfaces.rest.openapi_document import document, require_problem
-from tests.surfaces.rest.streams import MAX_SECONDS, streaming
+from tests.surfaces.rest.streams import streaming
 
 from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
@@ -184,7 +185,7 @@ async def test_a_stream_ends_when_the_store_is_unavailable(stack: HttpStack, cap
 
 
 async def test_a_stream_ends_when_the_server_stops(settings: Settings) -> None:
-    async with asyncio.timeout(MAX_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         async with open_stack(settings, heartbeat_seconds=3600, limits=ConnectionLimits(close_seconds=20)) as stack:
             client = CheckedClient(stack.address)
             context = streaming(client.web)
@@ -216,7 +217,7 @@ async def test_streams_are_limited_for_each_caller(settings: Settings) -> None:
             for is_open in started:
                 group.create_task(read(is_open))
             for is_open in started:
-                await asyncio.wait_for(is_open.wait(), MAX_SECONDS)
+                await asyncio.wait_for(is_open.wait(), PATIENCE)
             response = await client.request("GET", "/changes", status=429)
             assert response.headers["retry-after"] == "30"
             async with open_client(stack.address, token=other.secret) as other_client, streaming(other_client.web):

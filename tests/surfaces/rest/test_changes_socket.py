@@ -12,10 +12,11 @@ from urllib.parse import urlencode
 
 import pytest
 from tests.fakes import FakeClock
+from tests.patience import PATIENCE
 from tests.surfaces.rest.checked_client import CheckedClient, has_metric, open_client
 from tests.surfaces.rest.http_stack import open_stack
 from tests.surfaces.rest.openapi_document import PROBLEM, validator
-from tests.surfaces.rest.polling import MAX_SECONDS, wait_for_streams, wait_until
+from tests.surfaces.rest.polling import wait_for_streams, wait_until
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.http11 import Response
@@ -46,17 +47,17 @@ async def open_websocket(
 ) -> AsyncGenerator[ClientConnection]:
     url = f"{address.replace('http', 'ws', 1)}{path}?{urlencode(params)}"
     authorization = {**({"authorization": f"Bearer {token}"} if token else {}), **(headers or {})}
-    async with connect(url, additional_headers=authorization, proxy=None, open_timeout=MAX_SECONDS) as connection:
+    async with connect(url, additional_headers=authorization, proxy=None, open_timeout=PATIENCE) as connection:
         yield connection
 
 
 async def receive_event(socket_client: ClientConnection) -> dict[str, Any]:
-    return json.loads(await asyncio.wait_for(socket_client.recv(), MAX_SECONDS))
+    return json.loads(await asyncio.wait_for(socket_client.recv(), PATIENCE))
 
 
 async def close_code_of(socket_client: ClientConnection) -> int | None:
     """Return the code of the close message."""
-    async with asyncio.timeout(MAX_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         async for _ in _messages(socket_client):
             continue
     return socket_client.close_code

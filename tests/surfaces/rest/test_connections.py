@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.rest.checked_client import has_metric, open_client
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
-from tests.surfaces.rest.polling import MAX_SECONDS, wait_for_streams, wait_until
+from tests.surfaces.rest.polling import wait_for_streams, wait_until
 from tests.surfaces.rest.raw_client import RawClient, open_raw_client, request
 
 from scrubjay.model.caller import Caller
@@ -260,7 +261,7 @@ async def test_too_many_busy_clients_get_a_retry_response(short_body_server: Htt
         assert await late.receive_until_close() == b""
     for opened in clients:
         await opened.__aexit__(None, None, None)
-    async with asyncio.timeout(MAX_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while True:
             async with open_raw_client(short_body_server.address) as raw:
                 if (await raw.request("GET", "/api/v1/status")).status == 200:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.unit.auth.issuer import JwksServer, ManualClock, Reply, Signer, document, rsa_key, signer
 
 from scrubjay.auth.jwks import FileSource, KeyRing, KeysNotFetched, WebSource, parse_jwks, source_of
@@ -69,7 +70,7 @@ async def test_callers_share_a_fetch_that_fails(ring: KeyRing, server: JwksServe
 async def test_a_cancelled_caller_does_not_cancel_the_others(ring: KeyRing, server: JwksServer) -> None:
     server.script.append(Reply(hang=True))
     hasty = asyncio.create_task(kid_of(ring))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not server.requested_paths:  # noqa: ASYNC110 - it runs in threads
             await asyncio.sleep(0.001)
     patient = asyncio.create_task(kid_of(ring))

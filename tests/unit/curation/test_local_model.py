@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.build import START, a_memory
+from tests.patience import PATIENCE
 from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
 from tests.unit.llm import local_model
 
@@ -43,7 +44,7 @@ def address() -> Iterator[str]:
         finally:
             process.stdin.close()
             try:
-                process.wait(timeout=10)
+                process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
 

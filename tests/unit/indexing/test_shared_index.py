@@ -13,6 +13,7 @@ import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import DIMENSION, MODEL, a_commit, a_memory, an_edge, point_passes, vector_of, vectors_for
 from tests.new_files import NewStores
+from tests.patience import PATIENCE
 from tests.qdrant import QDRANT_BACKENDS, QdrantBackend, qdrant_backend
 from tests.unit.indexing.harness import CLOSE, QUERY, IndexHarness
 
@@ -97,7 +98,7 @@ async def servers(qdrant: QdrantBackend, tmp_path: Path, store: SqliteStore) -> 
 
 
 async def wait_until_leading(index: SharedIndex) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if (await index.describe()).get("leads"):
                 return
@@ -152,7 +153,7 @@ class TestSharing:
         index = await servers.server()
         await servers.remember("one")
         await index.after_commit()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while await status_of(index, "points", "lag") != (1, 0):  # noqa: ASYNC110 - the leader works by itself
                 await asyncio.sleep(0.001)
 

@@ -3,13 +3,15 @@
 import asyncio
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 from scrubjay.indexing.shared_leader import FileLeadership
 
 
 class TestFileLeadership:
     async def test_one_process_leads_until_it_leaves(self, tmp_path: Path) -> None:
         path = tmp_path / "data" / "lead"
-        async with asyncio.timeout(10), FileLeadership(path, seconds=0.001) as first:
+        async with asyncio.timeout(PATIENCE), FileLeadership(path, seconds=0.001) as first:
             await first.wait_until_elected()
             async with FileLeadership(path, seconds=0.001) as second:
                 await second.wait_until_dismissed()

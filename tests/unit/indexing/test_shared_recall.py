@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import vector_of
+from tests.patience import PATIENCE
 from tests.postgres import a_database, address_of
 from tests.qdrant import QdrantBackend, qdrant_backend
 from tests.unit.harness import Harness
@@ -61,7 +62,7 @@ async def test_two_servers_on_one_database(qdrant: QdrantBackend) -> None:
             await index.open()
         await IndexHarness(folder=Path(), store=stores[0]).remember("one")
         await indexes[0].after_commit()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while [(await index.describe())["points"] for index in indexes] != [1, 1]:  # noqa: ASYNC110 - an election
                 await asyncio.sleep(0.01)
         assert sorted([bool((await index.describe())["leads"]) for index in indexes]) == [False, True]
@@ -70,7 +71,7 @@ async def test_two_servers_on_one_database(qdrant: QdrantBackend) -> None:
             await IndexHarness(folder=Path(), store=store).remember(f"number {count}")
             for index in indexes:
                 assert len(await index.search("default", vector_of(b"q"), Filter(), limit=9)) == count
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while (await indexes[0].describe())["points"] != count:  # noqa: ASYNC110 - another server works
                     await asyncio.sleep(0.01)
         for resource in (*indexes, *stores):

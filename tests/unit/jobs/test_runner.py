@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from tests.fakes import FakeClock
+from tests.patience import PATIENCE
 
 from scrubjay.errors import LlmUnavailable, StoreBusy
 from scrubjay.jobs.queue import Queue
@@ -161,7 +162,7 @@ async def test_the_loop_runs_at_once_and_again_when_the_bell_rings() -> None:
         return 0
 
     task = asyncio.create_task(keep_running(run, wakeup=wakeup, seconds=3600, pause=0))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         for expected in range(1, 6):
             assert await rounds.get() == expected
             wakeup.set()

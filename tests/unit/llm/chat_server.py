@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from tests.patience import PATIENCE
 from tests.unit.loopback import Loopback
 
 
@@ -76,7 +77,7 @@ def _make_handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             request = ChatRequest(path=self.path, headers=dict(self.headers), body=json.loads(body))
             reply = server.reply_to(request)
             if reply.hang:
-                server.released.wait(30)
+                server.released.wait(PATIENCE)
             if reply.hang or reply.hang_up:
                 self.close_connection = True
                 return

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.errors import FileChanged, PathRefused
 from scrubjay.notes.files import atomic_rename, atomic_write
@@ -198,7 +199,7 @@ def test_concurrent_writes_lose_no_save_of_an_editor(folder: Folder) -> None:
             _save(folder, save, by_rename=number % 2 == 0)
             with news:
                 # If we replace a save without reading it, it is never read.
-                if not news.wait_for(lambda save=save: save in read, timeout=20):
+                if not news.wait_for(lambda save=save: save in read, timeout=PATIENCE):
                     unread.append(save)
         is_over.set()
 

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.notes.files import watch
 from scrubjay.notes.files.folder import Folder
@@ -33,7 +34,7 @@ class Recorder:
 
     async def until(self, *paths: str, batches: int = 0) -> None:
         """Wait until these paths and this number of batches have been reported."""
-        async with self._news, asyncio.timeout(30):
+        async with self._news, asyncio.timeout(PATIENCE):
             await self._news.wait_for(lambda: self.paths.issuperset(paths) and len(self.batches) >= batches)
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from tests.patience import PATIENCE
 
 
 @dataclass(kw_only=True)
@@ -64,4 +65,4 @@ def collector(status: int = 200) -> Generator[Collector]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE)

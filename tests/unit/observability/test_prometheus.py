@@ -20,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_pla
 from tests.contract.source import ROOT, called, modules
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import a_commit, a_memory
+from tests.patience import PATIENCE
 from tests.scenarios.wiring import Wiring, open_wiring
 
 from scrubjay import telemetry
@@ -224,7 +225,7 @@ async def test_the_queue_is_the_number_of_waiting_writes(watched: MeteredEngine)
 
     def hold(_: apsw.Connection) -> None:
         taken.set()
-        release.wait(30)
+        release.wait(PATIENCE)
 
     writer = watched.wiring.store._writer
     assert isinstance(writer, Writer)
@@ -232,7 +233,7 @@ async def test_the_queue_is_the_number_of_waiting_writes(watched: MeteredEngine)
     await asyncio.to_thread(taken.wait, 30)
     others = [asyncio.create_task(watched.remember(text)) for text in ("one", "two", "three")]
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while await watched.value("scrubjay_write_queue") < 3:  # noqa: ASYNC110 - a thread's queue
                 await asyncio.sleep(0)
         assert await watched.value("scrubjay_requests_inside") == 3

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.observability.watchdog import STALL, watch_loop
-
-_PATIENCE = 30.0
 
 
 def stand_still(seconds: float = 2 * STALL) -> None:
@@ -26,7 +25,7 @@ def watchdogs() -> set[int | None]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(_PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - another thread's work
             await asyncio.sleep(0.01)
 

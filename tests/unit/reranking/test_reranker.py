@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from numpy.typing import ArrayLike
+from tests.patience import PATIENCE
 
 from scrubjay.errors import RerankingUnavailable
 from scrubjay.reranking.reranker import RerankLimits, Scorer, ThreadedReranker
@@ -96,7 +97,7 @@ async def test_a_slow_model_times_out() -> None:
     go_on = threading.Event()
 
     def scorer(query: str, texts: list[str]) -> ArrayLike:
-        go_on.wait(20)
+        go_on.wait(PATIENCE)
         if query == "break":
             raise RuntimeError("late as well")
         return [1.0] * len(texts)

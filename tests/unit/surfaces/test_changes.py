@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from tests.fakes.build import a_commit, a_memory, an_edge, an_origin, vectors_for
 from tests.new_files import NewStores
+from tests.patience import PATIENCE
 
 from scrubjay.errors import Busy, StoreBusy
 from scrubjay.model.change import Change
@@ -69,7 +70,7 @@ async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again(new_sto
         changes.subscribe("default", lambda _: notified.set()),
     ):
         await store.commit(a_commit(a_memory()))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not notified.is_set():
                 changes.nudge()
                 await asyncio.sleep(0)

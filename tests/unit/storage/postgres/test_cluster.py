@@ -5,6 +5,7 @@ import asyncio
 import psycopg
 import pytest
 from tests.fakes.build import a_commit, a_memory, an_origin
+from tests.patience import PATIENCE
 from tests.postgres import address_of
 from tests.unit.storage.postgres.conftest import Raw
 
@@ -26,7 +27,7 @@ class NotificationCounter:
         self._heard.set()
 
     async def wait(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await self._heard.wait()
         self._heard.clear()
 
@@ -64,7 +65,7 @@ async def test_the_bell_tells_nothing_of_whose_it_was(store: PostgresStore, name
     async with await psycopg.AsyncConnection.connect(address_of(name).url, autocommit=True) as connection:
         await connection.execute("LISTEN scrubjay")
         await store.commit(a_commit(a_memory(space="a space with a telling name")))
-        payloads = [notify.payload async for notify in connection.notifies(timeout=20, stop_after=1)]
+        payloads = [notify.payload async for notify in connection.notifies(timeout=PATIENCE, stop_after=1)]
     assert payloads == [""]
 
 
@@ -73,7 +74,7 @@ QUICK = 0.05
 
 async def test_one_leads_and_the_next_takes_over(name: str) -> None:
     address = address_of(name)
-    async with asyncio.timeout(30), Leader(address, "upkeep", seconds=QUICK) as first:
+    async with asyncio.timeout(PATIENCE), Leader(address, "upkeep", seconds=QUICK) as first:
         await first.wait_until_elected()
         async with Leader(address, "upkeep", seconds=QUICK) as second, Leader(address, "other", seconds=QUICK) as other:
             await other.wait_until_elected()
@@ -86,7 +87,7 @@ async def test_one_leads_and_the_next_takes_over(name: str) -> None:
 
 
 async def test_a_leader_that_loses_its_connection_loses_the_lead(name: str, raw: Raw) -> None:
-    async with asyncio.timeout(30), Leader(address_of(name), "upkeep", seconds=QUICK) as leader:
+    async with asyncio.timeout(PATIENCE), Leader(address_of(name), "upkeep", seconds=QUICK) as leader:
         await leader.wait_until_elected()
         ended = await raw(
             """SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
@@ -99,7 +100,7 @@ async def test_a_leader_that_loses_its_connection_loses_the_lead(name: str, raw:
 
 async def test_leading_holds_no_cleaning_up(name: str, raw: Raw) -> None:
     """A transaction that is open for days must not keep dead rows from being removed."""
-    async with asyncio.timeout(30), Leader(address_of(name), "upkeep", seconds=QUICK) as leader:
+    async with asyncio.timeout(PATIENCE), Leader(address_of(name), "upkeep", seconds=QUICK) as leader:
         await leader.wait_until_elected()
         rows = await raw(
             """SELECT backend_xid, backend_xmin FROM pg_stat_activity a JOIN pg_locks l USING (pid)
@@ -112,7 +113,7 @@ async def test_leading_holds_no_cleaning_up(name: str, raw: Raw) -> None:
 async def test_a_silent_leader_is_replaced(name: str) -> None:
     """A machine without power does not close its connections."""
     address = address_of(name)
-    async with asyncio.timeout(30), Leader(address, "upkeep", seconds=3600, silence=0.2) as silent:
+    async with asyncio.timeout(PATIENCE), Leader(address, "upkeep", seconds=3600, silence=0.2) as silent:
         await silent.wait_until_elected()
         async with Leader(address, "upkeep", seconds=QUICK) as next_one:
             await next_one.wait_until_elected()

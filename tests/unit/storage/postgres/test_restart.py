@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from tests.fakes.build import a_commit, a_memory
+from tests.patience import PATIENCE
 from tests.postgres import a_database, address_of, private_server
 
 from scrubjay.errors import StoreBusy
@@ -29,7 +30,7 @@ async def test_nothing_acknowledged_is_lost(way: str) -> None:
 
             async def more(count: int) -> None:
                 enough = len(stored) + count
-                async with asyncio.timeout(60), one_more:
+                async with asyncio.timeout(PATIENCE), one_more:
                     await one_more.wait_for(lambda: len(stored) >= enough)
 
             writers = [asyncio.create_task(write(number)) for number in range(6)]
@@ -60,7 +61,7 @@ async def test_an_unavailable_server_is_reported_and_reconnected_to() -> None:
             with pytest.raises(StoreBusy):
                 await store.commit(a_commit(a_memory()))
             await asyncio.to_thread(server.start)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 while True:
                     try:
                         memories = await store.get("default", [memory.id])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.errors import (
     DiskFull,
@@ -184,7 +185,7 @@ async def test_a_read_sees_one_state_from_beginning_to_end(readers: Readers, pat
     def twice(connection: apsw.Connection) -> tuple[int, int]:
         before = count(connection)
         looked.set()
-        assert written.wait(30)
+        assert written.wait(PATIENCE)
         return before, count(connection)
 
     reading = asyncio.create_task(readers.run(twice))
@@ -198,7 +199,7 @@ async def test_a_read_sees_one_state_from_beginning_to_end(readers: Readers, pat
 
 
 async def test_two_reads_run_at_once(readers: Readers) -> None:
-    meet = threading.Barrier(2, timeout=30)
+    meet = threading.Barrier(2, timeout=PATIENCE)
 
     def wait(_: apsw.Connection) -> int:
         return meet.wait()

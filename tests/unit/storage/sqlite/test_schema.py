@@ -8,6 +8,7 @@ from threading import Barrier
 import apsw
 import pytest
 from tests.fakes.build import a_commit, a_memory
+from tests.patience import PATIENCE
 from tests.unit.storage.sqlite.damage import scribble, write_old_store
 
 from scrubjay.errors import StoreDamaged, StoreError, StoreTooNew
@@ -47,7 +48,7 @@ def test_migrating_twice_changes_nothing(opened: apsw.Connection, path: Path) ->
 
 
 def test_many_processes_may_migrate_at_once(path: Path) -> None:
-    ready = Barrier(4, timeout=30)
+    ready = Barrier(4, timeout=PATIENCE)
 
     def open_and_migrate(_: int) -> str:
         connection = connect(path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.errors import DiskFull, InvalidInput, StoreBusy, StoreError
 from scrubjay.storage.sqlite.writer import Writer
@@ -57,7 +58,7 @@ async def blocked(writer: Writer) -> AsyncGenerator[None]:
 
     def wait(_: apsw.Connection) -> None:
         started.set()
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
 
     waiting = asyncio.create_task(writer.run_outside(wait))
     assert await asyncio.to_thread(started.wait, 30)
@@ -165,7 +166,7 @@ async def test_a_cancelled_transaction_waits_for_its_long_job_and_keeps_nothing(
     def work(connection: apsw.Connection) -> int:
         connection.execute("INSERT INTO done VALUES(1)")
         started.set()
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
         return 1
 
     async def write() -> None:
@@ -304,7 +305,7 @@ def test_a_loop_that_ended_is_not_called_back(path: Path) -> None:
     go_on = threading.Event()
 
     async def leave() -> None:
-        task = asyncio.create_task(writer.run_outside(lambda _: go_on.wait(30)))
+        task = asyncio.create_task(writer.run_outside(lambda _: go_on.wait(PATIENCE)))
         await asyncio.sleep(0)
         task.cancel()
 

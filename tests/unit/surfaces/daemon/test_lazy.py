@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
+from tests.patience import PATIENCE
 from tests.unit.surfaces.http.messages import ResponseRecorder, client_sending, scope_of
 
 from scrubjay.surfaces.daemon.lazy import load_in_thread, make_on_demand, open_on_demand
@@ -27,7 +28,7 @@ async def test_early_requests_wait_and_a_disconnect_does_not_cancel_the_applicat
 
     def make() -> ASGIApp:
         started.set()
-        assert allowed.wait(20)
+        assert allowed.wait(PATIENCE)
         return answer
 
     async with make_on_demand(make) as app:
@@ -55,7 +56,7 @@ async def test_the_block_ends_after_the_application_is_made() -> None:
     allowed, made = threading.Event(), threading.Event()
 
     def make() -> ASGIApp:
-        assert allowed.wait(20)
+        assert allowed.wait(PATIENCE)
         made.set()
         return answer
 
@@ -103,7 +104,7 @@ async def test_an_application_is_opened_after_the_load_and_closed_at_the_end() -
     allowed, fake = threading.Event(), FakeApp()
 
     def load() -> None:
-        assert allowed.wait(20)
+        assert allowed.wait(PATIENCE)
 
     async with open_on_demand(load, lambda: fake) as app:
         first, second = asyncio.create_task(status_of(app)), asyncio.create_task(status_of(app))

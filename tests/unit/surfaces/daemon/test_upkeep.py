@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from tests.new_files import NewStores
+from tests.patience import PATIENCE
 from tests.unit.curation.job_world import SPACE, open_job_world
 
 from scrubjay.app import open_engine_and_store
@@ -24,7 +25,7 @@ from scrubjay.surfaces.daemon.upkeep import run_jobs, run_upkeep
 
 
 async def test_a_store_of_one_machine_needs_no_leader(tmp_path: Path) -> None:
-    async with open_job_world(tmp_path) as context, asyncio.timeout(5):
+    async with open_job_world(tmp_path) as context, asyncio.timeout(PATIENCE):
         await run_upkeep(context.engine, context.store)
 
 
@@ -76,7 +77,7 @@ class BrokenEngine:
 async def test_an_unexpected_error_does_not_restart_the_work_at_once(new_store: NewStores) -> None:
     engine = BrokenEngine()
     task = asyncio.create_task(run_upkeep(cast("Engine", engine), new_store(SharedStore), seconds=3600))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await engine.tried.wait()
     for _ in range(20):
         await asyncio.sleep(0)
@@ -89,7 +90,7 @@ async def test_only_the_leader_runs_the_jobs_of_a_shared_store(tmp_path: Path, n
     async with open_job_world(tmp_path, store=new_store(SharedStore)) as context:
         queue = Queue(documents=context.engine.documents, clock=context.engine.clock)
         await queue.enqueue("tags", {"memory_id": "gone"}, space=SPACE)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await run_jobs(context.engine, context.store)
         assert (await job_of(context.engine)).outcome == ""
         task = asyncio.create_task(run_upkeep(context.engine, context.store))
