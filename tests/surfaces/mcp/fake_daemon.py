@@ -15,12 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
-from tests.patience import PATIENCE
-
 from scrubjay.paths import socket_file
 from scrubjay.version import PROTOCOL
 
 Json = dict[str, Any]
+# That of the other tests, whose modules this one cannot import where it runs as a program.
+PATIENCE = 180.0
 
 
 class FakeDaemon:
