@@ -1,100 +1,76 @@
-"""Trains the dictionary that ships with Scrubjay, from generated sentences.
+"""Trains the dictionary for the compact bodies of young spaces, on the facts of this project (`training/data`).
 
-Run it after the shape of bodies has changed: `python scripts/train_dictionary.py`. The same seed gives the same file.
+`python -m scripts.train_dictionary FILE`. The same facts give the same file. `storage/prose.dict` was made in this way
+and stays as it is, since bodies were compressed with it: a better one needs another name and other first bytes.
 """
 
+import argparse
 import json
 import random
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import zstandard
 
-SEED = 7
-SAMPLES = 6000
-DICTIONARY_BYTES = 32_768
-TARGET = Path(__file__).parent.parent / "src" / "scrubjay" / "storage" / "generic.dict"
+from scrubjay.model.memory import Json
+from scrubjay.model.timestamps import to_iso
+from scrubjay.storage.compact import head_bytes, to_compact
 
-PEOPLE = "Sarah John Maria Chen Amir Olga Priya Tom Lena Diego Yuki Fatima Ben Nora Ivan Grace".split()
-THINGS = (
-    "the login page|the billing service|the test suite|the search index|the deployment script|the mobile app|"
-    "the database migration|the API gateway|the release notes|the onboarding guide|the budget|the quarterly report|"
-    "the garden|the kitchen|the car|the apartment|the camping trip|the wedding|the marathon|the piano lessons"
-).split("|")
-PLACES = "Berlin|London|New York|the office|the library|the park|the hospital|the mountains|the beach|home".split("|")
-TIMES = (
-    "on Monday|on Tuesday|last week|next month|yesterday|this morning|two years ago|in January|in March|in June|"
-    "in September|last summer|before the meeting|after the release|every weekend|at the end of the year"
-).split("|")
-SENTENCES = (
-    "{p} prefers to be called by phone rather than by email.",
-    "{p} said that {t} has to be finished {w}.",
-    "The user decided to use PostgreSQL for {t} because it is already in production.",
-    "We should not change {t} without asking {p} first.",
-    "I went to {l} with {p} {w} and we had a really great time.",
-    "{p} is working on {t} and would like to show it to the team {w}.",
-    "The problem with {t} was a missing configuration file; it was fixed {w}.",
-    "{p} and {q} met at {l} {w} to talk about {t}.",
-    "Remember that {p} does not eat meat and is allergic to nuts.",
-    "Always run the tests before you commit a change to {t}.",
-    "That sounds wonderful! How long have you been thinking about {t}?",
-    "Thanks, {p}! I have been learning a lot about {t} since {w}.",
-    "The deadline for {t} was moved to Friday, and {p} is responsible for it.",
-    "Here are some suggestions for {t}: start small, write down what you want, and ask {p} for help.",
-    "My favorite thing about {l} is that you can see {t} from there.",
-    "{p} moved to {l} {w} and started a new job as an engineer.",
-    "If the server returns an error, check the log file and restart {t}.",
-    "The user's name is {p}; they live near {l} and like hiking, cooking and reading.",
-)
+SEED = 7
+DICTIONARY_BYTES = 65_536
+# The best level finds what to keep; bodies are compressed at a lower one.
+LEVEL = 19
+FACTS = Path(__file__).parent.parent / "training" / "data"
+START = datetime(2026, 1, 1, tzinfo=UTC)
 KINDS = "note fact preference decision user_profile task person project event learning reference".split()
-TAGS = "auth cli database testing deployment search family health travel work music food".split()
+AGENTS = "claude-code cursor cli chat".split()
 
 
 def main() -> None:
-    """Train and write the dictionary."""
+    """Train the dictionary and write it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    target: Path = parser.parse_args().file
     source = random.Random(SEED)
-    samples = [body(source).encode() for _ in range(SAMPLES)]
-    trained = zstandard.train_dictionary(DICTIONARY_BYTES, list(samples), level=12)
-    TARGET.write_bytes(trained.as_bytes())
-    print(f"{TARGET.name}: {TARGET.stat().st_size} bytes from {SAMPLES} bodies")
+    samples = [sample(fact, source) for fact in dict.fromkeys(facts())]
+    trained = zstandard.train_dictionary(DICTIONARY_BYTES, list(samples), level=LEVEL, k=40, d=6)
+    target.write_bytes(trained.as_bytes())
+    print(f"{target}: {target.stat().st_size} bytes from {len(samples)} bodies")
 
 
-def body(source: random.Random) -> str:
-    """One body, with the fields that a memory usually has."""
-    text = " ".join(sentence(source) for _ in range(source.choice((1, 1, 1, 2, 3))))
-    when = f"202{source.randint(4, 9)}-{source.randint(1, 12):02}-{source.randint(1, 28):02}T{source.randint(0, 23):02}"
-    when += f":{source.randint(0, 59):02}:{source.randint(0, 59):02}.{source.randint(0, 999_999):06}Z"
-    fields: dict[str, object] = {"created_at": when, "updated_at": when, "content": text}
-    fields["name"] = "-".join(word.strip(".,!?;:'").lower() for word in text.split()[:8])
-    if source.random() < 0.5:
-        fields["kind"] = source.choice(KINDS)
-    if source.random() < 0.4:
-        fields["tags"] = source.sample(TAGS, 3)
-    if source.random() < 0.3:
-        fields["title"] = sentence(source)[:40]
-    if source.random() < 0.3:
-        fields["entity"] = source.choice(PEOPLE)
-    if source.random() < 0.5:
-        fields["source"] = {
-            "agent": "cli",
-            "method": "agent",
-            "session": f"session-{source.randint(1, 99)}",
-            "trust": "user",
-        }
-    if source.random() < 0.2:
-        fields["observations"] = [{"recorded_at": when, "text": sentence(source)} for _ in range(3)]
+def facts() -> Iterator[tuple[str, str, str]]:
+    """Yield each text with its subject and its project."""
+    for name in ("pairs", "questions", "texts"):
+        for line in (FACTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            for fact in (row.get("a"), row.get("b"), *row.get("answers", ()), *row.get("lookalikes", ())):
+                if fact:
+                    yield fact["text"], fact["subject"], fact["project"]
+            for key in ("question", "text"):
+                if key in row:
+                    yield row[key], "", ""
+
+
+def sample(fact: tuple[str, str, str], source: random.Random) -> bytes:
+    """Return the text of a compact body, with the fields that a memory usually has."""
+    text, subject, project = fact
+    words = re.findall(r"\w+", (subject or text).lower())
+    when = to_iso(START + timedelta(seconds=source.randrange(10**8)))
+    body: dict[str, Json] = {"content": text, "name": "-".join(words[:3]), "created_at": when, "updated_at": when}
+    if source.random() < 0.7:
+        body["tags"] = [*words[1:3]]
     if source.random() < 0.1:
-        fields["state"] = "trashed"
-    if source.random() < 0.2:
-        fields["project"] = source.choice(TAGS)
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-
-
-def sentence(source: random.Random) -> str:
-    """Return a random sentence about people and things."""
-    person, other = source.sample(PEOPLE, 2)
-    return source.choice(SENTENCES).format(
-        p=person, q=other, t=source.choice(THINGS), l=source.choice(PLACES), w=source.choice(TIMES)
-    )
+        body |= {"kind": source.choice(KINDS), "project": project, "entity": words[0] if words else ""}
+    if source.random() < 0.1:
+        session = f"session-{source.randint(1, 99)}"
+        body["source"] = {"agent": source.choice(AGENTS), "method": "agent", "session": session, "trust": "user"}
+    if source.random() < 0.02:
+        body["observations"] = [{"text": text, "recorded_at": when}, {"text": subject, "recorded_at": when}]
+    compact = to_compact(body)
+    assert compact is not None
+    return compact[head_bytes(compact) :]
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Bodies to bytes and back: JSON, compressed by zstd with a dictionary or with a newer body, and a checksum."""
+"""Bodies to bytes and back: compact or JSON, compressed by zstd with a dictionary or a newer body, and a checksum."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 import zstandard
@@ -12,9 +13,11 @@ import zstandard
 from scrubjay.errors import BodyDamaged
 from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
+from scrubjay.storage.compact import from_compact, head_bytes, is_compact, to_compact, to_json
 
 # Below this a zstd frame saves nothing worth a decompression.
 SMALLEST_COMPRESSED = 100
+_SMALLEST_TEXT = 40
 # Level 12 takes some 50 microseconds for one sentence; higher levels gain next to nothing on texts this short.
 _LEVEL = 12
 # A lower level finds the similarity to a newer body as well, or better; for large bodies a still lower one is enough.
@@ -44,63 +47,83 @@ class Encoded:
     encoding: Encoding
     dictionary: int
     sha256: bytes
+    # The bytes of the body as JSON, so that compression is measured in the same way whatever the form.
     size: int
 
 
 class Dictionary:
     """A trained dictionary with its number; safe for several threads."""
 
-    def __init__(self, number: int, data: bytes) -> None:
+    def __init__(self, number: int, data: bytes, *, json_data: bytes = b"") -> None:
+        """`json_data`: another dictionary for bodies that are JSON."""
         self.number = number
         self.data = data
+        self._text = _Packing(data, zstandard.FORMAT_ZSTD1_MAGICLESS)
+        self._json_data = json_data or data
+
+    def compress(self, plain: bytes) -> bytes:
+        """Compress with this dictionary, except the times at the head of a compact body, which are like noise."""
+        if not is_compact(plain):
+            return self._json.compress(plain)
+        head = head_bytes(plain)
+        return plain[:head] + self._text.compress(plain[head:])
+
+    def decompress(self, data: bytes) -> bytes:
+        """Decompress data that this dictionary compressed; raises BodyDamaged for other data."""
+        try:
+            if not is_compact(data):
+                return self._json.decompress(data)
+            head = head_bytes(data)
+            return data[:head] + self._text.decompress(data[head:])
+        except zstandard.ZstdError as error:
+            raise BodyDamaged("the stored body cannot be decompressed") from error
+
+    @cached_property
+    def _json(self) -> "_Packing":
+        # Few bodies are JSON, except those of earlier versions.
+        return _Packing(self._json_data, zstandard.FORMAT_ZSTD1)
+
+
+class _Packing:
+    """A dictionary that is ready to compress and to decompress frames of one format."""
+
+    def __init__(self, data: bytes, frame: int) -> None:
         # Without the checksum and the dictionary id in the frame each body is shorter; both are stored in its row.
         self._parameters = zstandard.ZstdCompressionParameters.from_level(
-            _LEVEL, write_content_size=True, write_checksum=False, write_dict_id=False
+            _LEVEL, write_content_size=True, write_checksum=False, write_dict_id=False, format=frame
         )
         self._compression = zstandard.ZstdCompressionDict(data)
         self._compression.precompute_compress(compression_params=self._parameters)
         self._decompression = zstandard.ZstdCompressionDict(data)
+        self._frame = frame
 
     def compress(self, plain: bytes) -> bytes:
-        """Compress with this dictionary."""
         # Threads must not share a compressor; with a precomputed dictionary a new one costs little.
         compressor = zstandard.ZstdCompressor(dict_data=self._compression, compression_params=self._parameters)
         return compressor.compress(plain)
 
     def decompress(self, data: bytes) -> bytes:
-        """Decompress data that this dictionary compressed; raises BodyDamaged for other data."""
-        decompressor = zstandard.ZstdDecompressor(dict_data=self._decompression)
-        try:
-            return decompressor.decompress(data, max_output_size=_MAX_BODY_BYTES)
-        except zstandard.ZstdError as error:
-            raise BodyDamaged("the stored body cannot be decompressed") from error
+        decompressor = zstandard.ZstdDecompressor(dict_data=self._decompression, format=self._frame)
+        return decompressor.decompress(data, max_output_size=_MAX_BODY_BYTES)
 
 
 @cache
 def generic_dictionary() -> Dictionary:
     """Return the dictionary that ships with Scrubjay, for spaces too small to have their own."""
-    return Dictionary(_GENERIC, files("scrubjay.storage").joinpath("generic.dict").read_bytes())
+    # Neither file may ever change: bodies were compressed with them.
+    text, of_json = (files("scrubjay.storage").joinpath(name).read_bytes() for name in ("prose.dict", "generic.dict"))
+    return Dictionary(_GENERIC, text, json_data=of_json)
 
 
 def encode(body: Mapping[str, Json], *, dictionary: Dictionary) -> Encoded:
-    """Return a body as bytes: compressed if that makes it smaller, else raw."""
-    plain = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return pack(plain.encode("utf-8", "surrogatepass"), dictionary=dictionary)
+    """Return a body as bytes: compact if it has that form, compressed if that makes it smaller."""
+    as_json = to_json(body)
+    return _pack(to_compact(body) or as_json, dictionary=dictionary, size=len(as_json))
 
 
 def pack(plain: bytes, *, dictionary: Dictionary) -> Encoded:
-    """Return plain bytes in their stored form: compressed if that makes them smaller, else raw."""
-    digest = hashlib.sha256(plain).digest()[:_CHECKSUM_BYTES]
-    raw = Encoded(plain, Encoding.RAW, _GENERIC, digest, len(plain))
-    if len(plain) < SMALLEST_COMPRESSED:
-        return raw
-    try:
-        packed = dictionary.compress(plain)
-    except (zstandard.ZstdError, MemoryError):
-        return Encoded(plain, Encoding.FLAGGED, _GENERIC, digest, len(plain))
-    if len(packed) >= len(plain):
-        return raw
-    return Encoded(packed, Encoding.ZSTD, dictionary.number, digest, len(plain))
+    """Return the plain bytes of a body in their stored form; they stay the same, whichever form they have."""
+    return _pack(plain, dictionary=dictionary, size=len(to_json(parse(plain))) if is_compact(plain) else len(plain))
 
 
 def encode_delta(encoded: Encoded, plain: bytes, *, newer: bytes) -> Encoded:
@@ -140,17 +163,43 @@ def decode(encoded: Encoded, *, dictionary: Dictionary) -> dict[str, Json]:
 
 def parse(plain: bytes) -> dict[str, Json]:
     """Return the body of plain bytes."""
+    if is_compact(plain):
+        return from_compact(plain)
     body: dict[str, Json] = json.loads(plain.decode("utf-8", "surrogatepass"))
     return body
 
 
 def train(samples: Sequence[bytes], *, number: int) -> Dictionary | None:
-    """Return a dictionary trained on bodies of a space, or None if they are too few or too similar."""
-    size = min(_DICTIONARY_BYTES, sum(map(len, samples)) // 10)
+    """Return a dictionary trained on plain bodies of a space, or None if they are too few or too similar."""
+    texts = [_text(plain) for plain in samples]
+    size = min(_DICTIONARY_BYTES, sum(map(len, texts)) // 10)
     try:
-        return Dictionary(number, zstandard.train_dictionary(size, list(samples), level=_LEVEL).as_bytes())
+        return Dictionary(number, zstandard.train_dictionary(size, list(texts), level=_LEVEL).as_bytes())
     except (zstandard.ZstdError, ValueError):
         return None
+
+
+def _text(plain: bytes) -> bytes:
+    """Return what is compressed of a body that is written today: what a dictionary is trained on."""
+    compact = plain if is_compact(plain) else None
+    if compact is None:
+        with suppress(ValueError):
+            compact = to_compact(parse(plain))
+    return plain if compact is None else compact[head_bytes(compact) :]
+
+
+def _pack(plain: bytes, *, dictionary: Dictionary, size: int) -> Encoded:
+    digest = hashlib.sha256(plain).digest()[:_CHECKSUM_BYTES]
+    raw = Encoded(plain, Encoding.RAW, _GENERIC, digest, size)
+    if len(plain) < (_SMALLEST_TEXT if is_compact(plain) else SMALLEST_COMPRESSED):
+        return raw
+    try:
+        packed = dictionary.compress(plain)
+    except (zstandard.ZstdError, MemoryError):
+        return Encoded(plain, Encoding.FLAGGED, _GENERIC, digest, size)
+    if len(packed) >= len(plain):
+        return raw
+    return Encoded(packed, Encoding.ZSTD, dictionary.number, digest, size)
 
 
 def _apply_delta(encoded: Encoded, newer: bytes) -> bytes:

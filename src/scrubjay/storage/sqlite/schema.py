@@ -94,9 +94,14 @@ def _find_passages_before_6(connection: apsw.Connection) -> None:
     connection.execute("CREATE INDEX memories_passage_format ON memories(no) WHERE passage_format < 6")
 
 
+def _allow_compact_bodies(_: apsw.Connection) -> None:
+    """Change no table: a Scrubjay that cannot read such bodies refuses the file by its number."""
+
+
 # A later migration is added at the end.
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first schema", _create_tables),
     ("tokens for MCP alone and for trusted imports", _add_token_limits),
     ("passages of format 4", _find_passages_before_6),
+    ("compact bodies", _allow_compact_bodies),
 ]
