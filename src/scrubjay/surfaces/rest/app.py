@@ -2,15 +2,17 @@
 
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from functools import cache
 from inspect import Parameter, Signature, getdoc
+from types import MappingProxyType
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Response
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.datastructures import State
+from starlette.types import Receive, Scope, Send
 
 from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.surfaces.rest import (
@@ -32,6 +34,7 @@ from scrubjay.surfaces.rest import (
 )
 from scrubjay.surfaces.rest.changes import StreamLimiter
 from scrubjay.surfaces.rest.deps import ReadContext, RequestContext, RestDependencies, WriteContext
+from scrubjay.surfaces.rest.direct import DirectRoute
 from scrubjay.surfaces.rest.errors import add_error_handlers
 from scrubjay.surfaces.rest.health import ReadinessProbe
 from scrubjay.surfaces.rest.openapi import OpenApiDescription
@@ -40,6 +43,8 @@ from scrubjay.surfaces.rest.route import json_response, router
 from scrubjay.version import VERSION
 
 PREFIX = "/api/v1"
+# The routes that agents call all the time.
+_DIRECT = (("GET", "/search"), ("POST", "/search"), ("POST", "/memories"))
 # The order of the description.
 _ROUTERS = (
     attachments.routes,
@@ -70,7 +75,22 @@ Errors are `application/problem+json`, with a `code` for programs and a `hint` f
 `ETag` and `If-Match` carry the version of a memory; `Idempotency-Key` makes a retry safe."""
 
 
-def make_rest_app(dependencies: RestDependencies) -> FastAPI:
+class RestApp(FastAPI):
+    """The application, with a short way for some of its routes."""
+
+    direct: Mapping[tuple[str, str], DirectRoute] = MappingProxyType({})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, by its short way if it has one."""
+        if scope["type"] == "http" and (route := self.direct.get((scope["method"], scope["path"]))):
+            again = await route.serve(self, scope, receive, send)
+            if again is None:
+                return
+            receive = again
+        await super().__call__(scope, receive, send)
+
+
+def make_rest_app(dependencies: RestDependencies) -> RestApp:
     """Return the application, to be served behind `AuthMiddleware`, which authenticates the caller."""
     app = copy(_cached_app())
     app.state = State(
@@ -85,16 +105,24 @@ def make_rest_app(dependencies: RestDependencies) -> FastAPI:
 
 
 @cache
-def _cached_app() -> FastAPI:
+def _cached_app() -> RestApp:
     """Build the routes once: FastAPI resolves them when they are first iterated, which takes noticeable time."""
     app = make_bare_app()
     deque(iter_route_contexts(app.routes), maxlen=0)
+    app.direct = {
+        (method, f"{PREFIX}{route.path}"): DirectRoute(route)
+        for routes in _ROUTERS
+        for route in routes.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+        if (method, route.path) in _DIRECT
+    }
     return app
 
 
-def make_bare_app() -> FastAPI:
+def make_bare_app() -> RestApp:
     """Return the application without dependencies, which is enough to describe it."""
-    app = FastAPI(
+    app = RestApp(
         title="Scrubjay",
         version=VERSION,
         summary="Long-term memory for agents",
