@@ -93,6 +93,16 @@ def daemon_log(data: Path) -> Path:
     return data / "daemon.log"
 
 
+def owner_ticket_file(data: Path) -> Path:
+    """Return the file with the hash of a ticket, by which the owner of the data is recognized in a browser."""
+    return data / "owner.ticket"
+
+
+def owner_page_file(data: Path) -> Path:
+    """Return the page that leads a browser to the daemon with a ticket, which no other user can read."""
+    return data / "owner.html"
+
+
 def home_folder(*, environment: Mapping[str, str] | None = None) -> Path:
     """Return the home folder of the user."""
     env = os.environ if environment is None else environment

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -56,6 +57,7 @@ class Site:
     """A daemon, and what its invented store has."""
 
     address: str
+    data: Path = field(default_factory=Path)
     ids: dict[str, str] = field(default_factory=dict[str, str])
 
     def call(self, path: str, body: object, *, space: str = "default", method: str = "POST") -> Any:
@@ -78,7 +80,7 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("site") / "data"
     with background_daemon(Settings(home=str(home), embedder="none", vector_index="scan", readers=1)) as running:
-        site = Site(address=running.http)
+        site = Site(address=running.http, data=home)
         fill(site)
         yield site
 

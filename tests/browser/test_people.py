@@ -4,11 +4,16 @@ import json
 import re
 from pathlib import Path
 from socket import socket
+from typing import Any, cast
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from tests.browser.conftest import Show, Site
+from tests.browser.panning import FRAMES_WHILE_PANNING
 from tests.surfaces.background_daemon import background_daemon
 
+from scrubjay.auth.owner_ticket import issue_ticket
+from scrubjay.paths import owner_ticket_file
 from scrubjay.settings import Settings
 
 LARGE = 5_000
@@ -129,24 +134,23 @@ def test_a_graph_of_five_thousand_moves_with_the_hand(page: Page, show: Show) ->
     page.route("**/ui/graph-data*", answer)
     page.goto("/ui/graph")
     expect(page.locator(".graph canvas")).to_be_visible()
-    frames = page.locator(".graph").evaluate("""async frame => {
-        const canvas = frame.querySelector("canvas");
-        const at = (x) => ({clientX: x, clientY: 300, pointerId: 1, bubbles: true});
-        const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type, at(x)));
-        canvas.setPointerCapture = () => {};
-        send("pointerdown", 300);
-        const began = performance.now();
-        let frames = 0;
-        while (performance.now() - began < 2000) {
-            send("pointermove", 300 + frames % 200);
-            await new Promise(requestAnimationFrame);
-            frames++;
-        }
-        send("pointerup", 300);
-        return frames / (performance.now() - began) * 1000;
-    }""")
+    frames = page.locator(".graph").evaluate(FRAMES_WHILE_PANNING)
     show(f"{frames:.0f} frames a second while a graph of {LARGE:,} is moved and laid out")
     assert frames >= 5
+
+
+def test_the_owner_creates_and_revokes_a_token(page: Page, site: Site) -> None:
+    page.goto(f"/ui/owner?ticket={issue_ticket(owner_ticket_file(site.data))}")
+    page.get_by_label("Holder").fill("laptop")
+    page.get_by_label("May", exact=True).select_option("agent")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_text("it is never shown again")).to_be_visible()
+    violations = cast("list[dict[str, Any]]", Axe().run(page).response["violations"])
+    assert [violation["id"] for violation in violations if violation["impact"] in ("serious", "critical")] == []
+    row = page.get_by_role("row").filter(has_text="laptop")
+    row.get_by_role("button", name="Revoke laptop").click()
+    expect(row.get_by_text("revoked")).to_be_visible()
+    expect(page.get_by_text("it is never shown again")).to_be_hidden()
 
 
 def test_without_javascript_search_and_reading_work(chromium: Browser, site: Site) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 from tests.patience import PATIENCE
 from tests.surfaces.backend import database_of
@@ -39,6 +40,10 @@ def test_it_serves_until_it_is_stopped(home: Path) -> None:
         assert existing["pid"] == daemon.pid
         assert f"address    {existing['http']}\n" in run("status").out
         assert run("open", "--print").out == f"{existing['http']}/\n"
+        address = run("open", "--owner", "--print").out.strip()
+        assert address.startswith(f"{existing['http']}/ui/owner?ticket=")
+        assert "Create a token" in httpx2.get(address).text
+        assert httpx2.get(address).status_code == 403
         assert daemon.stop() == 0
     assert not socket_file(home).exists()
     # The same command works without a daemon.

@@ -109,22 +109,29 @@ def mcp(
 def open_dashboard(
     settings: Settings,
     *,
+    owner: Annotated[
+        bool, typer.Option("--owner", help="Open the page of tokens, which is for the owner of the data alone.")
+    ] = False,
     print_only: Annotated[bool, typer.Option("--print", help="Print the address, and open no browser.")] = False,
 ) -> str:
     """Open the dashboard in a browser.
 
     Its pages search and show what is remembered. If no daemon runs, it starts one, which exits when no page and no
-    agent is connected for ten minutes.
+    agent is connected for ten minutes. With --owner the address is valid once, and for two minutes.
     """
     # Only this command needs them.
     import webbrowser  # noqa: PLC0415
 
-    from scrubjay.surfaces.cli.dashboard import find_dashboard  # noqa: PLC0415
+    from scrubjay.surfaces.cli.dashboard import find_dashboard, find_owner_page, write_owner_page  # noqa: PLC0415
 
-    address = find_dashboard(settings)
-    if not print_only and not webbrowser.open(address):
+    if owner:
+        address = find_owner_page(settings)
+        opened = address if print_only else write_owner_page(settings, address)
+    else:
+        opened = address = find_dashboard(settings)
+    if not print_only and not webbrowser.open(opened):
         return f"{address} (no browser was found: open it yourself)"
-    return address
+    return address if print_only or not owner else f"opened the page of tokens, {address.partition('?')[0]}"
 
 
 @bare(app)

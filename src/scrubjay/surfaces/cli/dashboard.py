@@ -5,7 +5,9 @@ import signal
 import time
 from contextlib import suppress
 
-from scrubjay.errors import DaemonUnavailable
+from scrubjay.auth.owner_ticket import issue_ticket, write_private
+from scrubjay.errors import DaemonUnavailable, NotAllowed
+from scrubjay.paths import owner_page_file, owner_ticket_file
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.by_daemon import running_pid
 from scrubjay.surfaces.daemon.lock import read_daemon_record
@@ -13,7 +15,7 @@ from scrubjay.surfaces.mcp.bridge.daemon import DaemonConnector
 from scrubjay.surfaces.mcp.bridge.link import DaemonUnreachable
 from scrubjay.surfaces.mcp.bridge.options import read_options
 
-__all__ = ["find_dashboard"]
+__all__ = ["find_dashboard", "find_owner_page", "write_owner_page"]
 
 _OFF = "off"
 # An agent may start one in the moment between two.
@@ -42,6 +44,22 @@ def find_dashboard(settings: Settings) -> str:
         f"the daemon (pid {running_pid(settings.data)}) serves no HTTP, and so no pages",
         hint=f"Its port may be in use: stop it with `scrubjay stop`, and serve with --http, for example {_DEFAULT}",
     )
+
+
+def find_owner_page(settings: Settings) -> str:
+    """Return the address of the page of tokens with a new ticket; raises DaemonUnavailable, NotAllowed elsewhere."""
+    if settings.url:
+        raise NotAllowed(
+            "tokens are managed on the machine of the data", hint="Run `scrubjay open --owner` there, without a URL"
+        )
+    return f"{find_dashboard(settings)}ui/owner?ticket={issue_ticket(owner_ticket_file(settings.data))}"
+
+
+def write_owner_page(settings: Settings, address: str) -> str:
+    """Return the address of a file that leads there: the arguments of a browser can be read by all users."""
+    file = owner_page_file(settings.data)
+    write_private(file, f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">')
+    return file.as_uri()
 
 
 def _end(settings: Settings) -> None:

@@ -12,8 +12,9 @@ from starlette.routing import Route
 
 from scrubjay.errors import NotAdmitted, NotAllowed, NotFound, ScrubjayError
 from scrubjay.model.caller import Access, Grant
+from scrubjay.paths import owner_ticket_file
 from scrubjay.rpc.codec import problem_from_error
-from scrubjay.surfaces.dashboard import browse, care, changes, graph, health, live, memories, skills
+from scrubjay.surfaces.dashboard import browse, care, changes, graph, health, live, memories, skills, tokens
 from scrubjay.surfaces.dashboard.addresses import local_path
 from scrubjay.surfaces.dashboard.page import HEADERS, PageCall, View, asset, environment, handle, secure_cookies
 from scrubjay.surfaces.http.browser_session import ASSETS, HOME, LOGIN, PREFIX, SESSION_COOKIE
@@ -93,6 +94,8 @@ def make_dashboard(dependencies: RestDependencies, checker: TokenChecker) -> Sta
         Route(LOGIN, sign_in.show, methods=["GET"]),
         Route(LOGIN, sign_in.receive, methods=["POST"]),
         Route(f"{PREFIX}/logout", handle(_sign_out, dependencies), methods=["POST"]),
+        Route(f"{PREFIX}/owner", handle(tokens.show_tokens, dependencies), methods=["GET"]),
+        Route(f"{PREFIX}/owner", handle(tokens.change_tokens, dependencies), methods=["POST"]),
         Route(f"{ASSETS}{{name}}", _send_asset, methods=["GET"]),
         Route(f"{PREFIX}/changes", handle(live.changes, dependencies), methods=["GET"]),
         *(Route(f"{PREFIX}/{name}", handle(view, dependencies), methods=["GET"]) for name, view in GET_PAGES.items()),
@@ -107,6 +110,7 @@ def make_dashboard(dependencies: RestDependencies, checker: TokenChecker) -> Sta
         },
     )
     app.router.redirect_slashes = False
+    app.state.owner_tabs = tokens.OwnerTabs(owner_ticket_file(dependencies.engine.data))
     app.state.streams = StreamLimiter(max_streams=dependencies.max_streams)
     return app
 
