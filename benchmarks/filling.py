@@ -13,6 +13,7 @@ from benchmarks.memories import CALLER, drafts
 from scrubjay.app import open_engine_and_store
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
+from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedder, Progress, RecordStore
@@ -73,11 +74,13 @@ async def fill(workspace: Workspace, sentences: Sequence[str], *, first: int, pr
     )
 
 
-async def remember_all(engine: Engine, pending: Sequence[Draft], *, progress: Progress) -> None:
+async def remember_all(
+    engine: Engine, pending: Sequence[Draft], *, progress: Progress, who: Caller = CALLER
+) -> None:  # fmt: skip
     """Remember drafts as concurrently as a busy server; they are only stored, not compared with each other."""
     engine = replace(engine, default_rules=PLAIN)
     for start in range(0, len(pending), _CONCURRENT):
-        await _remember_concurrently(engine, pending[start : start + _CONCURRENT])
+        await _remember_concurrently(engine, pending[start : start + _CONCURRENT], who=who)
         progress(start + _CONCURRENT, len(pending))
 
 
@@ -104,8 +107,8 @@ async def share_commits(workspace: Workspace, sentences: Sequence[str]) -> Shari
     )
 
 
-async def _remember_concurrently(engine: Engine, batch: Sequence[Draft]) -> None:
-    await asyncio.gather(*(engine.remember(draft, who=CALLER) for draft in batch))
+async def _remember_concurrently(engine: Engine, batch: Sequence[Draft], *, who: Caller = CALLER) -> None:
+    await asyncio.gather(*(engine.remember(draft, who=who) for draft in batch))
 
 
 async def _export_and_import(workspace: Workspace) -> tuple[float, float]:
