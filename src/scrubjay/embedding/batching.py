@@ -4,7 +4,7 @@ import asyncio
 import heapq
 import itertools
 import math
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -96,6 +96,9 @@ class BatchingEmbedder:
         self._running: set[asyncio.Task[None]] = set()
         self._long_running = 0
         self._wake: asyncio.Handle | None = None
+        # Questions whose callers do not have their vectors yet, and the next delivery.
+        self._embedded: deque[tuple[_QueuedText, Vector]] = deque()
+        self._delivery: asyncio.Handle | None = None
         self._question_batches = 0
         self._closed = False
 
@@ -142,6 +145,9 @@ class BatchingEmbedder:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        for item, vector in self._embedded:
+            item.request.deliver(item.position, vector)
+        self._embedded.clear()
         await self._encoder.close()
 
     async def _request(self, texts: Sequence[str], queue: "_TextQueue") -> list[Vector]:
@@ -221,8 +227,27 @@ class BatchingEmbedder:
             for item in batch:
                 item.request.fail(error)
         else:
-            for item, vector in results:
-                item.request.deliver(item.position, vector)
+            if query:
+                self._embedded.extend(results)
+                if self._delivery is None:
+                    self._deliver_next()
+            else:
+                for item, vector in results:
+                    item.request.deliver(item.position, vector)
+
+    def _deliver_next(self) -> None:
+        """Deliver one vector in each turn of the loop.
+
+        A search computes for milliseconds. If those of a batch all ran in one turn, a write, which takes several turns,
+        would wait for all of them each time.
+        """
+        self._delivery = None
+        while self._embedded and self._embedded[0][0].request.is_done:
+            self._embedded.popleft()
+        if self._embedded:
+            item, vector = self._embedded.popleft()
+            item.request.deliver(item.position, vector)
+            self._delivery = asyncio.get_running_loop().call_soon(self._deliver_next)
 
     async def _run_halves(self, batch: Sequence["_QueuedText"], refusal: BatchRefused, *, query: bool) -> None:
         """Find the texts that cause the refusal, so that the other callers get their vectors."""

@@ -76,6 +76,35 @@ async def test_concurrent_requests_share_a_batch() -> None:
     assert all(map(equal, answers, [[vector_of(t) for t in part] for part in ("ab", "c", "de")]))
 
 
+async def test_the_questions_of_a_batch_get_their_vectors_one_turn_after_the_other() -> None:
+    toy = RecordingEncoder()
+    embedder = BatchingEmbedder(toy)
+    turn = 0
+
+    async def ask(question: str) -> int:
+        await embedder.embed_query(question)
+        return turn
+
+    questions = [asyncio.ensure_future(ask(f"question {number}")) for number in range(10)]
+    abandoned = asyncio.ensure_future(ask("question 10"))
+    await toy.started.wait()
+    abandoned.cancel()
+    while not all(question.done() for question in questions):
+        turn += 1
+        await asyncio.sleep(0)
+    turns = [question.result() for question in questions]
+    assert len(toy.batches) == 1
+    assert turns == [turns[0] + number for number in range(10)]
+
+
+async def test_vectors_that_wait_are_delivered_at_the_end() -> None:
+    embedder = BatchingEmbedder(RecordingEncoder())
+    questions = [asyncio.ensure_future(embedder.embed_query(f"question {number}")) for number in range(10)]
+    await asyncio.wait(questions, return_when=asyncio.FIRST_COMPLETED)
+    await embedder.close()
+    assert equal(await asyncio.gather(*questions), [vector_of(f"question {number}") for number in range(10)])
+
+
 async def test_no_texts_need_no_model() -> None:
     toy = RecordingEncoder()
     assert await BatchingEmbedder(toy).embed([]) == []
