@@ -286,13 +286,14 @@ def _compare(
     embedded = [passage for passage in passages if passage.hash in vectors and _is_current(passage, memory)]
     if not embedded:
         return NearbyMemory(memory=memory, is_of_session=is_of_session)
-    cosines = np.stack(list(own)) @ np.stack([vectors[passage.hash] for passage in embedded]).T
-    return NearbyMemory(
-        memory=memory,
-        is_of_session=is_of_session,
-        texts=tuple(text_of(memory, passage.observation, passage.start, passage.end) for passage in embedded),
-        cosines=tuple(tuple(map(float, row)) for row in cosines),
-    )
+    texts = tuple([text_of(memory, passage.observation, passage.start, passage.end) for passage in embedded])
+    if len(own) == len(embedded) == 1:
+        # Most texts are one passage, and so are their neighbours.
+        cosines = ((float(own[0] @ vectors[embedded[0].hash]),),)
+    else:
+        rows = np.stack(list(own)) @ np.stack([vectors[passage.hash] for passage in embedded]).T
+        cosines = tuple(tuple(map(float, row)) for row in rows)
+    return NearbyMemory(memory=memory, is_of_session=is_of_session, texts=texts, cosines=cosines)
 
 
 def _is_current(passage: StoredPassage, memory: Memory) -> bool:

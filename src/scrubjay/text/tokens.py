@@ -124,8 +124,8 @@ def _terms(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return terms, terms if len(running) == len(terms) else terms[start : start + len(running)]
 
 
-# The stages of one write ask for the terms of the same text.
-_cached_terms = lru_cache(maxsize=512)(_terms)
+# The stages of one write ask for the terms of the same text, and those of its neighbours are asked for again.
+_cached_terms = lru_cache(maxsize=2_048)(_terms)
 
 
 def _split(text: str) -> tuple[list[str], list[str], list[str]]:

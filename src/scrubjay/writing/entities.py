@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
@@ -71,7 +70,7 @@ def name_entities(draft: Draft, lookup: EntityLookup) -> Draft:
             if alias:
                 draft = draft.with_decision("entities", "alias", f"{entity!r} may be what this space calls {alias!r}")
     entities = tuple(dict.fromkeys(spellings.get(entity, entity) for entity in draft.entities))
-    return replace(draft, entities=entities).with_decision("entities", "given", f"{len(entities)} named")
+    return draft.with_fields(entities=entities).with_decision("entities", "given", f"{len(entities)} named")
 
 
 async def _look_up_phrases(text: str, *, space: str, store: RecordStore) -> EntityLookup:
@@ -101,7 +100,8 @@ def _unite_aliases(draft: Draft, counts: Mapping[Facet, int]) -> Draft:
         name = entity if facet("entity", entity) in counts and facet("entity", other) not in counts else other
         chosen[bare_name(entity)] = name
         draft = draft.with_decision("entities", "alias", f"{entity!r} and {other!r} are treated as one, {name!r}")
-    return replace(draft, entities=tuple(chosen.values()))
+    entities = tuple(chosen.values())
+    return draft if entities == draft.entities else draft.with_fields(entities=entities)
 
 
 async def _spellings(
@@ -130,11 +130,14 @@ async def _read_known(
     """Return how many memories have each facet, and the names that are confirmed."""
     by_entity = _memories.get(store, {})
     cached = [(name, memory_id) for name in names if (memory_id := by_entity.get((space, name))) is not None]
-    counts = store.known_facets(space, facets, state=State.LIVE)
     if not cached:
-        return await counts, frozenset()
-    # Both at once: with a remote store each is a round trip.
-    return await asyncio.gather(counts, _confirm_names(cached[:_MAX_LOOKED_UP], space=space, store=store))
+        return await store.known_facets(space, facets, state=State.LIVE), frozenset()
+    reads = (
+        store.known_facets(space, facets, state=State.LIVE),
+        _confirm_names(cached[:_MAX_LOOKED_UP], space=space, store=store),
+    )
+    # With a remote store each is a round trip, so that both run at once; a local one answers sooner than a task starts.
+    return (await reads[0], await reads[1]) if store.is_local else await asyncio.gather(*reads)
 
 
 async def _confirm_names(cached: Sequence[tuple[str, str]], *, space: str, store: RecordStore) -> frozenset[str]:

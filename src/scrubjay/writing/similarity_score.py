@@ -1,7 +1,7 @@
 """How similar two texts are, by meaning and by words, and in what they differ nevertheless."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -29,6 +29,7 @@ _OPPOSITES = frozenset({frozenset({"in", "out"})})
 # Enough to distinguish texts; longer ones are compared in passages.
 _MAX_TERMS = 200
 _CACHED_TERMS = 20_000
+_CACHED_TEXTS = 2_048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,8 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the share of terms that occur, or have a related word, in the other text; the lesser of both shares."""
     if not first or not second:
         return float(not first and not second)
-    return min(_covered(first, second), _covered(second, first))
+    own, other = _vocabulary(tuple(first)), _vocabulary(tuple(second))
+    return min(_covered(first, own, other), _covered(second, other, own))
 
 
 def exchanged_word(first: str, second: str, *, is_strict: bool = False) -> tuple[str, ...]:
@@ -92,19 +94,49 @@ def exchanged_word(first: str, second: str, *, is_strict: bool = False) -> tuple
     return (f"word: {word} or {other}",) if differs else ()
 
 
-def _covered(terms: Sequence[str], others: Sequence[str]) -> float:
-    # "sunglasses" covers "sun glasses", and the reverse.
-    joined = {*others, *(first + second for first, second in pairwise(others))}
-    split = {part for first, second in pairwise(terms) if first + second in others for part in (first, second)}
-    related = {other: _related_terms(other) for other in others}
-    return sum([1.0 if term in joined or term in split else _closest(term, related) for term in terms]) / len(terms)
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """The terms of a text, and what they cover of another one."""
+
+    terms: frozenset[str]
+    # Two neighbours written as one: "sunglasses" covers "sun glasses", and the reverse.
+    joined: Mapping[str, tuple[tuple[str, str], ...]]
+    # The terms that are listed as related to one of them, each with its greatest closeness.
+    related: Mapping[str, float]
 
 
-def _closest(term: str, others: Mapping[str, dict[str, float]]) -> float:
-    """Return how close a term is to the closest of others; the relation may be listed at either of the two."""
-    own = _related_terms(term)
-    listed = [own[other] for other in own.keys() & others.keys()]
-    return max(listed + [related[term] for related in others.values() if term in related], default=0.0)
+# Each text is compared with several.
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _vocabulary(terms: tuple[str, ...]) -> _Vocabulary:
+    joined: dict[str, tuple[tuple[str, str], ...]] = {}
+    for first, second in pairwise(terms):
+        joined[first + second] = (*joined.get(first + second, ()), (first, second))
+    related: dict[str, float] = {}
+    for term in terms:
+        for other, closeness in _related_terms(term).items():
+            if closeness > related.get(other, 0.0):
+                related[other] = closeness
+    return _Vocabulary(frozenset(terms), joined, related)
+
+
+def _covered(terms: Sequence[str], own: _Vocabulary, other: _Vocabulary) -> float:
+    """Return the share of a text's terms that another text covers."""
+    split = {part for joined in own.joined.keys() & other.terms for pair in own.joined[joined] for part in pair}
+    # A relation may be listed at either of two terms. Of most texts, no term lists one of the other text.
+    listed = own.related.keys() & other.terms
+    shares = [
+        1.0
+        if term in other.terms or term in other.joined or term in split
+        else max(other.related.get(term, 0.0), _closest(term, listed) if listed else 0.0)
+        for term in terms
+    ]
+    return sum(shares) / len(shares)
+
+
+def _closest(term: str, others: Iterable[str]) -> float:
+    """Return how close the closest of other terms is by those that one term lists."""
+    related = _related_terms(term)
+    return max([related.get(other, 0.0) for other in others])
 
 
 def _swapped_subject(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
@@ -127,6 +159,6 @@ def _related_terms(term: str) -> dict[str, float]:
     return dict(related_terms(term))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def _terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(running_terms_of(text)))[:_MAX_TERMS]

@@ -20,9 +20,10 @@ from scrubjay.text.claims.words import AXES, NEGATING_PREFIXES, NEGATIONS, NEVER
 
 __all__ = ["Claims", "added_claims", "claims_of", "count_extra_figures", "find_differences", "lost_claims"]
 
-_CACHE_SIZE = 512
-# Hundreds of longer texts would fill the memory: they are read again each time.
-_MAX_CACHED_TEXT = 4_000
+_CACHE_SIZE = 2_048
+# Thousands of longer texts would fill the memory: they are read again each time.
+_MAX_CACHED_TEXT = 1_000
+_CACHED_WORDS = 20_000
 # So many claims are compared with claims of more or fewer parts: a text with more claims is a list.
 _MAX_COMPARED = 100
 _WHITE = re.compile(r"\s+")
@@ -182,8 +183,7 @@ def _unmatched(first: Claims, second: Claims, kind: str) -> tuple[list[str], lis
     # Most texts have no claims of most kinds.
     if claims == others:
         return [], []
-    counts, other_counts = Counter(claims), Counter(others)
-    left, right = list((counts - other_counts).elements()), list((other_counts - counts).elements())
+    left, right = _without(claims, others), _without(others, claims)
     for claim in left[:_MAX_COMPARED]:
         agreeing = next((other for other in right[:_MAX_COMPARED] if _agree(claim, other)), None)
         if agreeing is not None:
@@ -195,18 +195,34 @@ def _unmatched(first: Claims, second: Claims, kind: str) -> tuple[list[str], lis
     return left, right
 
 
+def _without(claims: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the claims that others do not have as often, equal ones together."""
+    if len(claims) <= 1:
+        return [claim for claim in claims if claim not in others]
+    return list((Counter(claims) - Counter(others)).elements())
+
+
 def _unmatched_names(claims: Claims, other: Claims) -> list[str]:
     """Return the names that another text does not have as often among its words, not even as initials."""
-    rest = Counter(map(_root, other.words))
-    initials = "".join(name[0] for name in (*other.openings, *other.names)[:_MAX_COMPARED])
+    counts, matched = _count_roots(other.words), dict[str, int]()
     unmatched: list[str] = []
     for name in (*claims.names, *claims.openings):
         root = _root(name)
-        if rest[root] > 0:
-            rest[root] -= 1
-        elif len(name) > _STEM or name not in initials:
+        if matched.get(root, 0) < counts.get(root, 0):
+            matched[root] = matched.get(root, 0) + 1
+        elif len(name) > _STEM or name not in _initials(other):
             unmatched.append(name)
     return unmatched
+
+
+# Each text is compared with several.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _count_roots(words: tuple[str, ...]) -> Counter[str]:
+    return Counter(map(_root, words))
+
+
+def _initials(claims: Claims) -> str:
+    return "".join(name[0] for name in (*claims.openings, *claims.names)[:_MAX_COMPARED])
 
 
 def _root(word: str) -> str:
@@ -234,11 +250,12 @@ def _negated_by_affix(first: Claims, second: Claims) -> list[tuple[str, str]]:
     return sorted(pairs)
 
 
-def _without_affix(word: str) -> list[str]:
+@lru_cache(maxsize=_CACHED_WORDS)
+def _without_affix(word: str) -> tuple[str, ...]:
     plain = [word[len(prefix) :] for prefix in NEGATING_PREFIXES if word.startswith(prefix)]
     if word.endswith("less"):
         plain += [word[:-4], f"{word[:-4]}ful"]
-    return [form for form in plain if len(form) >= _STEM]
+    return tuple(form for form in plain if len(form) >= _STEM)
 
 
 def _opposite_states(first: Claims, second: Claims) -> list[tuple[str, str]]:
