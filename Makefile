@@ -14,16 +14,16 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # Wherever it may be set: tests start hundreds of processes, each of which would compile every module for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The tests that measure coverage. Tracing makes a test three times as slow, so only a few cases of each test are run,
-# and none of those that leave the work to other processes or wait for them.
+# The tests that measure coverage, in their own process and in those that they start. Tracing makes a test three times as
+# slow, so only a few cases of each test are run, and none of those that mostly wait or only cover what others do.
 TRACED := tests/conformance tests/unit tests/surfaces tests/attacks/test_connections.py tests/attacks/test_heavy_work.py \
 	tests/scenarios/test_bundled_models.py tests/scenarios/test_care.py tests/scenarios/test_curation.py tests/scenarios/test_curation_jobs.py \
 	tests/scenarios/test_damage.py tests/scenarios/test_health.py tests/scenarios/test_programs.py tests/scenarios/test_reembedding.py tests/scenarios/test_skills.py
 UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/indexing/test_build.py \
 	unit/storage/postgres/test_plans.py unit/storage/postgres/test_restart.py surfaces/rest/test_busy_server.py \
 	surfaces/rest/test_caller_limits.py surfaces/test_bad_databases.py surfaces/test_long_texts.py \
-	surfaces/test_process.py surfaces/test_serve.py surfaces/test_thin_client.py surfaces/test_tokens_http.py surfaces/mcp/test_bridge.py \
-	surfaces/mcp/test_bridge_recovery.py surfaces/mcp/test_bridge_start.py surfaces/mcp/test_budgets.py surfaces/mcp/test_dialect_errors.py \
+	surfaces/test_process.py surfaces/test_serve.py surfaces/test_thin_client.py surfaces/test_tokens_http.py \
+	surfaces/mcp/test_budgets.py surfaces/mcp/test_dialect_errors.py \
 	surfaces/mcp/test_kg_differential.py surfaces/mcp/test_many_bridges.py surfaces/mcp/test_sdks.py
 CASES ?= 2
 
