@@ -25,6 +25,7 @@ from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
 from scrubjay.storage.postgres.connection import Address
 from scrubjay.storage.postgres.schema import prepare
+from tests.patience import PATIENCE
 from tests.temp_folders import quick_place
 
 with warnings.catch_warnings():
@@ -232,7 +233,7 @@ def template(server: Server, partitions: int = 0) -> str:
 def _alone(folder: Path) -> Generator[Path]:
     """Take the lock of a server's folder; yields the lock file."""
     lock = FileLock(folder.with_name(folder.name + ".lock"))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not lock.acquire(exclusive=True):
         assert time.monotonic() < deadline, "another process holds the test server for a minute"
         time.sleep(0.02)

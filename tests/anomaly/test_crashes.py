@@ -13,6 +13,7 @@ import pytest
 from scrubjay.model.query import Filter
 from scrubjay.vectors.scan import ScanIndex
 from tests.anomaly.process_pool import ProcessPool
+from tests.patience import PATIENCE
 from tests.scenarios.wiring import Wiring, open_wiring
 
 KILLS = 100
@@ -55,7 +56,7 @@ def kill_many(home: Path, notes: Path, lane: int) -> None:
 
 
 def wait_for(file: Path, *, lines: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while lines and time.monotonic() < deadline:
         if file.exists() and file.read_bytes().count(b"\n") >= lines:
             return

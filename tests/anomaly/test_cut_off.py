@@ -17,6 +17,7 @@ from scrubjay.settings import Settings
 from scrubjay.writing.many import CHUNK
 from tests.anomaly.child_tasks import FILLER
 from tests.anomaly.process_pool import ProcessPool
+from tests.patience import PATIENCE
 from tests.scenarios.wiring import Wiring, files_with, filled_folder, open_wiring
 
 WORD = "qzvorplax"
@@ -184,7 +185,7 @@ async def test_no_builder_outlives_the_process_that_started_it(home: Path, proce
 
 
 def wait_for_end(process: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while is_running(process) and time.monotonic() < deadline:
         time.sleep(0.05)
 

@@ -86,7 +86,7 @@ async def test_readers_continue_during_a_long_write(wiring: Wiring, memory: Memo
         release.wait(PATIENCE)
 
     writing = asyncio.create_task(wiring.store._writer.run(long_write))
-    await asyncio.to_thread(started.wait, 30)
+    await asyncio.to_thread(started.wait, PATIENCE)
     assert (await memory.read("bird")).memories[0].title == ""
     assert len((await memory.recall("bird in the hand")).hits) == 1
     assert (await memory.history("bird")).versions[0].number == 1

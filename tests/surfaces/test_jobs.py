@@ -8,6 +8,7 @@ from typing import cast
 
 import httpx2
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.shell import run, run_json
 from tests.unit.llm.chat_server import ChatServer, Reply, json_reply
@@ -128,7 +129,7 @@ async def test_a_write_succeeds_while_the_model_is_down(settings: Settings, serv
 
 
 async def wait_for_job(client: MemoryClient, job_id: str) -> Job:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         job = next(job for job in await client.jobs() if job.id == job_id)
         if job.state in (JobState.DONE, JobState.FAILED):

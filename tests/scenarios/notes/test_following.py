@@ -31,15 +31,15 @@ async def running(harness: VaultHarness) -> AsyncGenerator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def until(holds: Callable[[], bool], *, seconds: float = 20) -> None:
+async def until(holds: Callable[[], bool]) -> None:
     """Wait until a condition holds."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0.01)
 
 
-async def changed(harness: VaultHarness, memory_id: str, holds: Callable[[str], bool], *, seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds):
+async def changed(harness: VaultHarness, memory_id: str, holds: Callable[[str], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
         while not holds((await harness.get(memory_id)).content):  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0.01)
 
@@ -112,7 +112,7 @@ async def test_a_folder_that_disappears_and_comes_back_is_followed_again(harness
         await asyncio.sleep(0.5)
         harness.root.rmdir()
         away.rename(harness.root)
-        await until(lambda: "Changed meanwhile." in path.read_text(), seconds=30)
+        await until(lambda: "Changed meanwhile." in path.read_text())
     assert (await harness.get(note_id)).state is State.LIVE
 
 

@@ -166,7 +166,7 @@ async def test_without_changes_nothing_is_reported(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(watch._Watcher, "wait", wait)
     async with watched(tmp_path) as watcher:
-        await asyncio.wait_for(seen.wait(), 30)
+        await asyncio.wait_for(seen.wait(), PATIENCE)
         assert watcher.batches == []
         # Reading is not a change.
         assert all((tmp_path / f"{number}.md").read_text() == "" for number in range(100))

@@ -84,7 +84,7 @@ async def test_without_a_nudge_it_looks_now_and_then(store: SqliteStore) -> None
         changes.subscribe("default", lambda _: notified.set()),
     ):
         await store.commit(a_commit(a_memory()))
-        await asyncio.wait_for(notified.wait(), 20)
+        await asyncio.wait_for(notified.wait(), PATIENCE)
 
 
 async def test_a_long_log_is_told_in_portions(store: SqliteStore) -> None:

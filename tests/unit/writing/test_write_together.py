@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import MODEL
+from tests.patience import PATIENCE
 from tests.unit.harness import SPACE, Harness
 
 from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
@@ -162,8 +163,9 @@ async def test_a_cancelled_batch_leaves_no_task_and_nothing_stored(
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
     encoder.may_begin.set()
-    await asyncio.sleep(0.05)
-    assert asyncio.all_tasks() == before
+    async with asyncio.timeout(PATIENCE):
+        while asyncio.all_tasks() != before:  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0.001)
     assert await harness.store.last_seq() == 0
 
 

@@ -189,7 +189,7 @@ async def test_a_read_sees_one_state_from_beginning_to_end(readers: Readers, pat
         return before, count(connection)
 
     reading = asyncio.create_task(readers.run(twice))
-    assert await asyncio.to_thread(looked.wait, 30)
+    assert await asyncio.to_thread(looked.wait, PATIENCE)
     other = connect(path)
     other.execute("INSERT INTO facts VALUES('coffee')")
     other.close()

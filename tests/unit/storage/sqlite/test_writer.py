@@ -61,7 +61,7 @@ async def blocked(writer: Writer) -> AsyncGenerator[None]:
         go_on.wait(PATIENCE)
 
     waiting = asyncio.create_task(writer.run_outside(wait))
-    assert await asyncio.to_thread(started.wait, 30)
+    assert await asyncio.to_thread(started.wait, PATIENCE)
     try:
         yield
     finally:
@@ -174,7 +174,7 @@ async def test_a_cancelled_transaction_waits_for_its_long_job_and_keeps_nothing(
             await transaction.run(work, is_long=True)
 
     task = asyncio.create_task(write())
-    await asyncio.to_thread(started.wait, 30)
+    await asyncio.to_thread(started.wait, PATIENCE)
     task.cancel()
     later = asyncio.create_task(writer.run(insert(2)))
     await asyncio.sleep(0.01)

@@ -33,7 +33,7 @@ async def test_early_requests_wait_and_a_disconnect_does_not_cancel_the_applicat
 
     async with make_on_demand(make) as app:
         first, second = asyncio.create_task(status_of(app)), asyncio.create_task(status_of(app))
-        await asyncio.to_thread(started.wait, 20)
+        await asyncio.to_thread(started.wait, PATIENCE)
         assert not first.done()
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
