@@ -156,17 +156,18 @@ class _Matches:
 
 async def recall(question: RecallRequest, *, spaces: Sequence[str], now: datetime, context: RecallContext) -> Recalled:
     """Return the memories of all spaces that answer a question best; without a question, the most recent."""
-    with telemetry.stage("recall.understand"):
-        moment = question.as_of or now
-        query = understand(question, limits=context.limits, ranking=context.ranking, now=moment)
-        position = parse_cursor(question.cursor, question, spaces=spaces)
-        # Read before searching: a commit in the meantime must make the cached answer outdated.
-        places = tuple([await context.store.last_place(space) for space in spaces])
     key = cache_key(question, spaces=spaces)
+    # Read before searching: a commit in the meantime must make the cached answer outdated.
+    places = tuple([await context.store.last_place(space) for space in spaces])
+    # A question with an answer was checked before.
     cached = None if key is None else context.answers.get(key, places=places, now=now)
     telemetry.count("recall_cache", result="miss" if cached is None else "hit")
     if cached is not None:
         return cached
+    with telemetry.stage("recall.understand"):
+        moment = question.as_of or now
+        query = understand(question, limits=context.limits, ranking=context.ranking, now=moment)
+        position = parse_cursor(question.cursor, question, spaces=spaces)
     expanded = await expand_filter(question.filter, spaces=spaces, store=context.store)
     if expanded is not question.filter:
         query = replace(query, question=replace(question, filter=expanded))

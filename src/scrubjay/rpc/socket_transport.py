@@ -2,9 +2,9 @@
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from typing import cast
@@ -35,11 +35,38 @@ _CALL_TIMEOUT = 120.0
 _MAX_ANSWER = 1 << 31
 
 
-@dataclass(slots=True)
 class _Call:
-    """A call that waits for its answer."""
+    """A call that waits for the frames of its answer; None is the end of the connection."""
 
-    frames: asyncio.Queue[Frame | None] = field(default_factory=asyncio.Queue[Frame | None])
+    __slots__ = ("_frames", "_waiting")
+
+    def __init__(self) -> None:
+        self._frames: deque[Frame | None] = deque()
+        self._waiting: asyncio.Future[None] | None = None
+
+    def put(self, frame: Frame | None) -> None:
+        """Add a frame."""
+        self._frames.append(frame)
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    async def next(self, seconds: float | None) -> Frame | None:
+        """Wait for the next frame; raises TimeoutError."""
+        if not self._frames:
+            # Less than a queue and a timeout of asyncio would do: every call passes through here.
+            loop = asyncio.get_running_loop()
+            self._waiting = loop.create_future()
+            timer = None if seconds is None else loop.call_later(seconds, self._expire)
+            try:
+                await self._waiting
+            finally:
+                if timer is not None:
+                    timer.cancel()
+        return self._frames.popleft()
+
+    def _expire(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(TimeoutError())
 
 
 class SocketTransport:
@@ -65,9 +92,18 @@ class SocketTransport:
     ) -> Json:
         """Send one frame and return its answer."""
         frame: Frame = {"verb": verb, "who": to_json_without_defaults(who), "args": dict(arguments)}
-        async for answer in self._exchange(frame, (), progress=progress):
-            if "result" in answer:
-                return answer["result"]
+        number, is_done = next(self._ids), False
+        line = encode_frame({"id": number, **frame})
+        await self.open()
+        call = self._waiting[number] = _Call()
+        try:
+            await self._send(line)
+            while (answer := await self._next(call, verb)) is not None:
+                is_done = "result" in answer or "error" in answer
+                if "result" in check_answer(answer, progress=progress):
+                    return answer["result"]
+        finally:
+            self._end(number, is_done=is_done)
         raise self._gone_error(sent=True)
 
     async def pull(
@@ -115,19 +151,21 @@ class SocketTransport:
             await self._send(line)
             for batch in batches:
                 await self._send(encode_frame({"id": number, **batch}))
-            while (answer := await self._next(call, frame)) is not None:
+            while (answer := await self._next(call, str(frame["verb"]))) is not None:
                 is_done = "result" in answer or "error" in answer
                 yield check_answer(answer, progress=progress)
         finally:
-            del self._waiting[number]
-            if not is_done:
-                self._send_nowait({"id": number, "cancel": True})
+            self._end(number, is_done=is_done)
 
-    async def _next(self, call: _Call, frame: Frame) -> Frame | None:
+    def _end(self, number: int, *, is_done: bool) -> None:
+        del self._waiting[number]
+        if not is_done:
+            self._send_nowait({"id": number, "cancel": True})
+
+    async def _next(self, call: _Call, verb: str) -> Frame | None:
         """Return the next frame of an answer; raise DaemonUnavailable if the daemon hangs."""
         try:
-            async with asyncio.timeout(None if VERBS[str(frame["verb"])].long else _CALL_TIMEOUT):
-                return await call.frames.get()
+            return await call.next(None if VERBS[verb].long else _CALL_TIMEOUT)
         except TimeoutError:
             raise DaemonUnavailable(
                 f"the daemon at {self._path} does not answer", hint="Look at its log, or restart it", sent=True
@@ -201,7 +239,7 @@ class SocketTransport:
         if self._writer is writer:
             self._writer = None
         for call in self._waiting.values():
-            call.frames.put_nowait(None)
+            call.put(None)
 
     def _dispatch(self, frame: Frame) -> None:
         number = frame.get("id")
@@ -209,7 +247,7 @@ class SocketTransport:
         calls = list(self._waiting.values()) if number is None else [self._waiting.get(cast("int", number))]
         for call in calls:
             if call is not None:
-                call.frames.put_nowait(frame)
+                call.put(frame)
 
     def _gone_error(self, *, sent: bool) -> DaemonUnavailable:
         return DaemonUnavailable(
