@@ -10,7 +10,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.lazy import dataclass
 from scrubjay.model.code import CodeLimits
 from scrubjay.model.draft import Limits
-from scrubjay.model.health import Thresholds
+from scrubjay.model.health import Thresholds, TokenPrice
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.rules import Rules
 from scrubjay.paths import data_folder, index_folder, notes_folder
@@ -199,6 +199,12 @@ class Settings:
     )
     llm_daily_tokens: int = _setting(
         1_000_000, "SCRUBJAY_LLM_DAILY_TOKENS", "Maximum number of tokens per day, input and output; 0 means no limit."
+    )
+    llm_price: str = _setting(
+        "",
+        "SCRUBJAY_LLM_PRICE",
+        "Price of a million tokens of input and of output, such as `0.25,2`: `health` and `status` then show the cost. "
+        "Default: no cost.",
     )
     curation_hours: int = _setting(
         24,
@@ -399,6 +405,11 @@ class Settings:
     def thresholds(self) -> Thresholds:
         """The thresholds of alerts."""
         return Thresholds.parse(self.alerts)
+
+    @property
+    def token_price(self) -> TokenPrice:
+        """The price of the tokens of the language model."""
+        return TokenPrice.parse(self.llm_price)
 
     @property
     def limits(self) -> Limits:

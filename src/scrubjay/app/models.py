@@ -122,6 +122,7 @@ def make_llm(settings: Settings, *, documents: DocumentStore, clock: Clock) -> L
         seconds=settings.llm_seconds,
         daily_calls=settings.llm_daily_calls,
         daily_tokens=settings.llm_daily_tokens,
+        price=settings.token_price,
     )
     return LanguageModel(config, documents=documents, clock=clock)
 

@@ -2,34 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 from scrubjay.errors import LlmUnavailable, ScrubjayError, StaleVersion
-from scrubjay.lazy import dataclass
 from scrubjay.model.document import Document
+from scrubjay.model.health import LlmUsage
 from scrubjay.model.memory import Json
 from scrubjay.ports import Clock, DocumentStore
 
 COLLECTION = "llm"
 _RETENTION = timedelta(days=30)
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LlmUsage:
-    """The use of a day: calls, tokens, and failed calls."""
-
-    calls: int = 0
-    tokens: int = 0
-    failures: int = 0
-
-    def plus(self, other: "LlmUsage") -> "LlmUsage":
-        """Return the sum of both."""
-        return LlmUsage(
-            calls=self.calls + other.calls, tokens=self.tokens + other.tokens, failures=self.failures + other.failures
-        )
 
 
 class Budget:
@@ -131,13 +115,7 @@ class Budget:
 
 
 def _read(document: Document | None) -> LlmUsage:
-    value: Mapping[str, Json] = document.value if document else {}
-
-    def number(name: str) -> int:
-        count = value.get(name)
-        return count if isinstance(count, int) else 0
-
-    return LlmUsage(calls=number("calls"), tokens=number("tokens"), failures=number("failures"))
+    return LlmUsage.from_json(document.value) if document else LlmUsage()
 
 
 def _seconds_until_tomorrow(now: datetime) -> float:

@@ -13,8 +13,9 @@ from scrubjay import telemetry
 from scrubjay.errors import LlmUnavailable
 from scrubjay.lazy import dataclass
 from scrubjay.llm.breaker import Attempt, CircuitBreaker
-from scrubjay.llm.budget import Budget, LlmUsage
+from scrubjay.llm.budget import Budget
 from scrubjay.llm.response import AnswerTooLarge, BadAnswer, LlmFailure, classify_error, parse_answer
+from scrubjay.model.health import LlmUsage, TokenPrice
 from scrubjay.model.memory import Json
 from scrubjay.ports import Clock, DocumentStore
 from scrubjay.text.cost import estimate_tokens
@@ -56,6 +57,7 @@ class LlmConfig:
     # The room for an answer beyond twice the question; reasoning models also count their reasoning.
     answer_tokens: int = 2048
     max_answer_tokens: int = 16_384
+    price: TokenPrice = field(default_factory=TokenPrice)
 
     @property
     def name(self) -> str:
@@ -124,10 +126,12 @@ class LanguageModel:
         """Return today's use and cost, for `status`."""
         usage = await self._budget.usage()
         pause = self._breaker.retry_after
+        cost = {"cost_today": round(usage.cost, 6)} if self._config.price.is_set else {}
         return {
             "model": self.name, "available": not pause, "calls_today": usage.calls, "tokens_today": usage.tokens,
+            "input_tokens_today": usage.input_tokens, "output_tokens_today": usage.output_tokens,
             "failures_today": usage.failures, "daily_calls": self._config.daily_calls,
-            "daily_tokens": self._config.daily_tokens, "rests_seconds": round(pause, 1),
+            "daily_tokens": self._config.daily_tokens, "rests_seconds": round(pause, 1), **cost,
         }  # fmt: skip
 
     async def close(self) -> None:
@@ -170,9 +174,7 @@ class LanguageModel:
         await self._budget.start_call()
         response = await self._send(connection, question)
         text = "".join(part.content for part in response.parts if part.part_kind == "text")
-        tokens = response.usage.input_tokens + response.usage.output_tokens
-        sent = question.instructions + question.text
-        await self._budget.record(LlmUsage(tokens=tokens or estimate_tokens(sent + text)))
+        await self._record(response.usage.input_tokens, response.usage.output_tokens, question=question, text=text)
         question.attempt.succeed()
         if not question.enforces_schema:
             # The server had refused the schema, not the text.
@@ -180,6 +182,17 @@ class LanguageModel:
         if response.finish_reason == "length":
             raise BadAnswer("the answer was cut off")
         return parse_answer(text, schema=question.schema)
+
+    async def _record(self, sent: int, received: int, *, question: "_Question", text: str) -> None:
+        """Count the tokens that the server has counted; if it counts none, estimate them."""
+        if not sent + received:
+            sent, received = estimate_tokens(question.instructions + question.text), estimate_tokens(text)
+        telemetry.count("llm_tokens", sent, direction="input")
+        telemetry.count("llm_tokens", received, direction="output")
+        cost = self._config.price.cost(input_tokens=sent, output_tokens=received)
+        await self._budget.record(
+            LlmUsage(tokens=sent + received, input_tokens=sent, output_tokens=received, cost=cost)
+        )  # fmt: skip
 
     async def _send(self, connection: "_Connection", question: "_Question") -> "ModelResponse":
         from pydantic_ai.direct import model_request  # noqa: PLC0415 - loaded by now

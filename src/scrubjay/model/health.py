@@ -1,6 +1,7 @@
 """The health of a memory: what it holds, what is written by whom, and what needs attention."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import field, fields
 from datetime import datetime
 from typing import Self, cast
@@ -11,6 +12,7 @@ from scrubjay.model.memory import Json
 
 # The outcomes of a write that are counted: a repeated request, for example, is none.
 _OUTCOMES = ("created", "merged", "updated", "unchanged", "rejected")
+_MILLION = 1_000_000
 _NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?", re.ASCII)
 
 
@@ -137,6 +139,65 @@ class SpaceHealth:
     def live(self) -> int:
         """The number of live memories."""
         return sum(self.tiers.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPrice:
+    """What a million tokens of the language model cost, in any currency; nothing if it is not set."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read prices such as `0.25,2`, of input and output; an empty text means that they are not set."""
+        parts = [part.strip() for part in text.split(",")]
+        if parts == [""]:
+            return cls()
+        if len(parts) != 2 or not all(_NUMBER.fullmatch(part) for part in parts):  # noqa: PLR2004
+            raise InvalidInput(
+                f"{text[:60]!r} is not a price of tokens",
+                hint="Write the prices of a million tokens of input and of output, for example 0.25,2",
+                setting="SCRUBJAY_LLM_PRICE",
+            )
+        return cls(input=float(parts[0]), output=float(parts[1]))
+
+    @property
+    def is_set(self) -> bool:
+        """Whether anything costs something."""
+        return bool(self.input or self.output)
+
+    def cost(self, *, input_tokens: int, output_tokens: int) -> float:
+        """Return what these tokens cost."""
+        return (input_tokens * self.input + output_tokens * self.output) / _MILLION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmUsage:
+    """The use of the language model on a day: calls, tokens, failed calls, and what the tokens cost at that time."""
+
+    calls: int = 0
+    tokens: int = 0
+    failures: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Json]) -> Self:
+        """Read a stored day; a damaged count is 0."""
+        counts = {count.name: value.get(count.name) for count in fields(LlmUsage)}
+        cost = counts.pop("cost")
+        return cls(
+            **{name: count for name, count in counts.items() if isinstance(count, int)},
+            cost=float(cost) if isinstance(cost, int | float) else 0.0,
+        )
+
+    def plus(self, other: "LlmUsage") -> "LlmUsage":
+        """Return the sum of both."""
+        return LlmUsage(
+            **{count.name: getattr(self, count.name) + getattr(other, count.name) for count in fields(LlmUsage)}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

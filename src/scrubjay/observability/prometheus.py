@@ -51,6 +51,7 @@ _COUNTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "outcome",
         ("answered", "answer", "down", "slow", "busy", "key", "refused", "budget", "missing"),
     ),
+    "llm_tokens": ("Tokens of the language model, by direction.", "direction", ("input", "output")),
     "recall_cache": ("Recalls, by whether the result was in the cache.", "result", ("hit", "miss")),
     "embedding_cache": ("Embedded queries, by whether the vector was in the cache.", "result", ("hit", "miss")),
     "store_retries": (
@@ -269,6 +270,9 @@ class _HealthGauges:
         )
         self._thin = Gauge("scrubjay_thin_rate", "Share of live memories that say too little.", registry=registry)
         self._alerts = Gauge("scrubjay_alerts", "Alerts that last, by name.", ("name",), registry=registry)
+        self._llm_cost = Gauge(
+            "scrubjay_llm_cost_today", "Cost of today's tokens of the language model.", registry=registry
+        )
         self._names = [threshold.name for threshold in fields(Thresholds)]
         self.show(HealthReport(since="", spaces=()))
 
@@ -284,6 +288,8 @@ class _HealthGauges:
             writes = writes.plus(space.writes)
         self._duplicates.set(writes.repeats)
         self._thin.set(share(sum(space.thin for space in spaces), sum(space.live for space in spaces)))
+        cost = report.server.llm.get("cost_today", 0.0) if report.server else 0.0
+        self._llm_cost.set(float(cost))
         for name in self._names:
             self._alerts.labels(name).set(sum(alert.name == name for alert in report.alerts))
 

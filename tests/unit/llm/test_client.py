@@ -13,10 +13,11 @@ from tests.fakes import FakeClock
 from tests.new_files import NewStores
 from tests.unit.llm.chat_server import ChatServer, Reply, json_reply, text_reply
 
-from scrubjay.errors import LlmUnavailable, StoreBusy
+from scrubjay.errors import InvalidInput, LlmUnavailable, StoreBusy
 from scrubjay.llm.breaker import CircuitBreaker
 from scrubjay.llm.client import LanguageModel, LlmConfig
 from scrubjay.model.document import Document
+from scrubjay.model.health import TokenPrice
 from scrubjay.model.memory import Json
 from scrubjay.storage.sqlite import SqliteStore
 
@@ -44,11 +45,12 @@ class LlmHarness:
         self.opened: list[LanguageModel] = []
 
     def model(
-        self, *, url: str = "", seconds: float = 5.0, calls: int = 0, tokens: int = 0, attempts: int = 1
-    ) -> LanguageModel:
+        self, *, url: str = "", seconds: float = 5.0, calls: int = 0, tokens: int = 0, attempts: int = 1,
+        price: TokenPrice = TokenPrice(),  # noqa: B008 - it cannot change
+    ) -> LanguageModel:  # fmt: skip
         config = LlmConfig(
             provider="openai", model="tiny", url=url or self.server.url, key=KEY, seconds=seconds, daily_calls=calls,
-            daily_tokens=tokens,
+            daily_tokens=tokens, price=price,
         )  # fmt: skip
         breaker = CircuitBreaker(clock=lambda: self.now)
         self.opened.append(
@@ -101,6 +103,41 @@ async def test_a_json_answer_is_returned_and_counted(harness: LlmHarness) -> Non
         30,
         0,
     )
+
+
+async def test_the_cost_of_a_day_is_that_of_its_tokens_when_they_were_used(harness: LlmHarness) -> None:
+    harness.server.script.extend([json_reply(text="one"), json_reply(text="two"), json_reply(text="three")])
+    assert "cost_today" not in await harness.model().describe()
+    cheap, dear = harness.model(price=TokenPrice.parse("1, 10")), harness.model(price=TokenPrice(output=100))
+    await ask(harness.model())
+    status = await cheap.describe()
+    sent, received = int(status["input_tokens_today"]), int(status["output_tokens_today"])
+    assert (sent + received, bool(sent), bool(received)) == (status["tokens_today"], True, True)
+    assert status["cost_today"] == 0
+    await ask(cheap)
+    first = (sent + 10 * received) / 1_000_000
+    assert (await cheap.describe())["cost_today"] == round(first, 6)
+    await ask(dear)
+    assert (await cheap.describe())["cost_today"] == round(first + 100 * received / 1_000_000, 6)
+
+
+@pytest.mark.parametrize("wrong", ["free", "1", "1,2,3", "1,-2", "1,", "nan,1"])
+def test_a_price_names_both_directions(wrong: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TokenPrice.parse(wrong)
+    assert refused.value.fields["setting"] == "SCRUBJAY_LLM_PRICE"
+
+
+async def test_tokens_are_estimated_where_the_server_counts_none(harness: LlmHarness) -> None:
+    reply = json.loads(json_reply(text="well said").body)
+    del reply["usage"]
+    harness.server.script.append(Reply(body=json.dumps(reply).encode()))
+    model = harness.model(price=TokenPrice(input=1_000_000))
+    await ask(model)
+    status = await model.describe()
+    assert int(status["input_tokens_today"]) > 0
+    assert int(status["output_tokens_today"]) > 0
+    assert status["cost_today"] == status["input_tokens_today"]
 
 
 async def test_an_answer_is_found_among_other_words(harness: LlmHarness) -> None:

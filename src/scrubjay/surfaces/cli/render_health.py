@@ -73,7 +73,8 @@ def _show_server(server: ServerHealth) -> None:
     say(f"store      {store}; {server.disk_free_bytes / _MEBIBYTE:,.0f} MB free on the disk")
     say(f"index      {server.lag:,} changes behind")
     calls, tokens, failures = (server.llm.get(f"{name}_today", 0) for name in ("calls", "tokens", "failures"))
-    say(f"llm        {f'today {calls} calls, {tokens} tokens, {failures} failed' if server.llm else 'off'}")
+    cost = f", cost {server.llm['cost_today']:g}" if "cost_today" in server.llm else ""
+    say(f"llm        {f'today {calls} calls, {tokens} tokens{cost}, {failures} failed' if server.llm else 'off'}")
     for verb in server.latencies:
         say(f"  {verb.verb}: {verb.count:,} times, p50 {verb.p50:g} ms, p95 {verb.p95:g} ms, p99 {verb.p99:g} ms")
 
