@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,10 +19,12 @@ from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotAllowed
 from scrubjay.health.daily import KEPT_DAYS, OTHERS, DailyLog
+from scrubjay.health.latency import LATENCY_BOUNDS
 from scrubjay.health.report import HealthReporter
+from scrubjay.llm.budget import Budget
 from scrubjay.model.caller import Access, Caller
 from scrubjay.model.document import ALERTS, HEALTH
-from scrubjay.model.health import Thresholds, WriteCounts
+from scrubjay.model.health import LlmUsage, ServerDay, Thresholds, WriteCounts
 from scrubjay.model.memory import Json
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import RecordStore
@@ -302,6 +304,60 @@ async def test_a_restart_repeats_no_alert_and_misses_no_end(engine: Engine, cloc
     assert await memory.spaces() == ("there",)
 
 
+async def server_days(engine: Engine, *, days: int = 30) -> Sequence[ServerDay]:
+    server = (await client(engine).health(days=days)).server
+    assert server is not None
+    return server.days
+
+
+async def test_latencies_and_the_use_of_the_model_are_kept_by_day(engine: Engine, clock: FakeClock) -> None:
+    await client(engine).remember("The mast is tall", intent="new")
+    assert engine.reporter is not None
+    log, first = engine.reporter.latency, clock.now().date().isoformat()
+
+    def buckets(fast: int, slow: int) -> list[int]:
+        return [fast, *[0] * (len(LATENCY_BOUNDS) - 2), slow, 0]
+
+    log.counts = lambda: {"recall": buckets(90, 10), "remember": buckets(1, 0)}
+    budget = Budget(documents=engine.documents, clock=clock, calls=0, tokens=0)
+    await budget.start_call()
+    await budget.record(LlmUsage(tokens=30, input_tokens=20, output_tokens=10, cost=0.5))
+    for _ in range(2):
+        await log.save(now=clock.now())
+        (day,) = await server_days(engine)
+        assert [(latency.verb, latency.count) for latency in day.latencies] == [("recall", 100), ("remember", 1)]
+        assert (day.latencies[0].p50 < 1, day.latencies[0].p95 > 5_000) == (True, True)
+
+    # Another server, and a restart, count from zero; what is not stored yet is shown.
+    other = restarted(engine)
+    assert other.reporter is not None
+    other.reporter.latency.counts = lambda: {"recall": buckets(0, 100)}
+    (day,) = await server_days(other)
+    assert (day.latencies[0].count, day.latencies[0].p50 > 5_000) == (200, True)
+    clock.advance(timedelta(days=1))
+    await other.reporter.latency.save(now=clock.now())
+    second = clock.now().date().isoformat()
+    assert [(day.date, day.latencies[0].count, day.llm) for day in await server_days(restarted(engine))] == [
+        (first, 100, LlmUsage(calls=1, tokens=30, input_tokens=20, output_tokens=10, cost=0.5)),
+        (second, 100, LlmUsage()),
+    ]
+    assert [day.date for day in await server_days(restarted(engine), days=1)] == [second]
+
+    # It is bounded: by days, and by the verbs of a day. What is damaged counts nothing.
+    clock.advance(timedelta(days=KEPT_DAYS))
+    many = restarted(engine)
+    assert many.reporter is not None
+    many.reporter.latency.counts = lambda: {f"verb {number}": buckets(number, 0) for number in range(1, 40)}
+    await many.reporter.latency.save(now=clock.now())
+    store = store_of(engine)
+    (kept,) = await store.documents("", HEALTH, limit=9)
+    assert len(cast("dict[str, Json]", kept.value["latency"])) == 12
+    damaged: dict[str, Json] = {"latency": {"recall": [1], "x": 2, "y": ["many", 3, *[0] * 11]}}
+    await store.put_document(replace(kept, value=damaged), base=kept.version)
+    (day,) = await server_days(restarted(engine))
+    assert [(latency.verb, latency.count) for latency in day.latencies] == [("y", 3)]
+
+
 async def test_the_dashboard_of_grafana_names_metrics_that_exist(engine: Engine) -> None:
     metrics = Metrics(engine=engine, limiter=RequestLimiter(max_requests=9, seconds=9))
     with telemetry.observe(metrics), telemetry.request("recall"):
@@ -312,4 +368,4 @@ async def test_the_dashboard_of_grafana_names_metrics_that_exist(engine: Engine)
     text = (await metrics.scrape())[1].decode()
     assert named - set(re.findall(r"^(scrubjay_[a-z_]+)", text, re.MULTILINE)) == set()
     assert len(named) > 10
-    assert metrics.latencies()[0].verb == "recall"
+    assert sum(metrics.latencies()["recall"]) == 1

@@ -87,7 +87,7 @@ class DailyLog:
     """Counts writes in memory and writes them a little later, so that no write waits for its count."""
 
     def __init__(self, store: RecordStore) -> None:
-        self._store = store
+        self.store = store
         self._documents = DailyDocuments(store, HEALTH)
         self._pending: dict[tuple[str, str], DayFigures] = {}
         self._task: asyncio.Task[None] | None = None
@@ -109,8 +109,8 @@ class DailyLog:
         async with self._writing:
             days = {
                 document.key: DayFigures.from_json(document.value)
-                async for document in self._documents.all(space)
-                if since <= document.key <= until
+                async for document in self._documents.all(space, since=since)
+                if document.key <= until
             }
             for (place, day), figures in self._pending.items():
                 if place == space and since <= day <= until:
@@ -124,7 +124,7 @@ class DailyLog:
             for (space, day), figures in pending.items():
                 try:
                     # A refused write makes no space.
-                    if await self._store.last_place(space):
+                    if await self.store.last_place(space):
                         await self._write(space, day, figures)
                 except StoreError:
                     continue
@@ -149,7 +149,7 @@ class DailyLog:
             merged = DayFigures.from_json(value)
             merged.add(figures.agents)
             if merged.measured_at is None or now - merged.measured_at >= _LEVELS_AGE:
-                merged = replace(merged, levels=await measure(space, store=self._store), measured_at=now)
+                merged = replace(merged, levels=await measure(space, store=self.store), measured_at=now)
             return merged.as_json
 
         if await self._documents.change(space, day, add, at=now):

@@ -2,27 +2,31 @@
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from scrubjay.errors import EmbeddingUnavailable, NotAllowed, ScrubjayError
 from scrubjay.health.alerts import MAX_UNEMBEDDED, alerts_of_server, alerts_of_space
 from scrubjay.health.daily import DailyLog, DayFigures, total_of
+from scrubjay.health.latency import LatencyLog, latencies_of
 from scrubjay.health.levels import FLOW, curation_runs, measure, tier_flow
 from scrubjay.health.watch import AlertWatch
 from scrubjay.lazy import dataclass
+from scrubjay.lookup.daily import DailyDocuments
 from scrubjay.model.caller import Caller
 from scrubjay.model.checks import require_integer
+from scrubjay.model.document import LLM_USE
 from scrubjay.model.health import (
     AgentHealth,
     Alert,
     HealthDay,
     HealthReport,
+    LlmUsage,
+    ServerDay,
     ServerHealth,
     SpaceHealth,
     Thresholds,
-    VerbLatency,
     WriteCounts,
     share,
 )
@@ -60,16 +64,13 @@ class _Survey:
 
 
 class HealthReporter:
-    """Reports the health of a memory, and remembers what is costly to count.
-
-    `latencies` returns those of the verbs; a daemon sets it.
-    """
+    """Reports the health of a memory, and remembers what is costly to count. A daemon sets the counts of `latency`."""
 
     def __init__(self, daily: DailyLog, *, thresholds: Thresholds | None = None) -> None:
         self.daily = daily
         self.thresholds = thresholds or Thresholds()
         self.watch = AlertWatch()
-        self.latencies: Callable[[], Sequence[VerbLatency]] = tuple
+        self.latency = LatencyLog(daily.store)
         self._surveys: dict[str, _Survey] = {}
 
     async def health(self, request: HealthRequest, *, who: Caller, sources: HealthSources) -> HealthReport:
@@ -88,7 +89,7 @@ class HealthReporter:
             space, recent = await self._space(name, since=since, sources=sources)
             spaces.append(space)
             alerts += alerts_of_space(space, recent=recent, thresholds=self.thresholds)
-        server = await self._server(who.space, sources=sources) if who.any_space else None
+        server = await self._server(who.space, since=since, sources=sources) if who.any_space else None
         if server is not None:
             alerts = [*alerts_of_server(server, thresholds=self.thresholds), *alerts]
         return HealthReport(
@@ -120,7 +121,7 @@ class HealthReporter:
         )  # fmt: skip
         return health, recent
 
-    async def _server(self, space: str, *, sources: HealthSources) -> ServerHealth:
+    async def _server(self, space: str, *, since: str, sources: HealthSources) -> ServerHealth:
         footprint = await sources.store.footprint(space)
         try:
             lag = await sources.lag()
@@ -131,8 +132,21 @@ class HealthReporter:
         return ServerHealth(
             lag=lag, store_bytes=footprint.store_bytes, disk_free_bytes=free.free,
             saved=share(footprint.body_bytes - footprint.stored_bytes, footprint.body_bytes),
-            latencies=tuple(self.latencies()), llm=await sources.llm.describe() if sources.llm else {},
+            latencies=latencies_of(self.latency.counts()), llm=await sources.llm.describe() if sources.llm else {},
+            days=await self._server_days(since=since, sources=sources),
         )  # fmt: skip
+
+    async def _server_days(self, *, since: str, sources: HealthSources) -> tuple[ServerDay, ...]:
+        """Return the days on which the language model was used, or a daemon answered."""
+        latencies = await self.latency.days(since=since, now=sources.clock.now())
+        uses = {
+            document.key: LlmUsage.from_json(document.value)
+            async for document in DailyDocuments(sources.store, LLM_USE).all("", since=since)
+        }
+        return tuple(
+            ServerDay(date=day, llm=uses.get(day, LlmUsage()), latencies=latencies.get(day, ()))
+            for day in sorted({*latencies, *uses})
+        )
 
     async def _unembedded(self, space: str, *, sources: HealthSources) -> int:
         """Return how many memories wait for a vector: counted again only after a change, and not at every one."""

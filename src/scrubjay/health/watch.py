@@ -130,7 +130,7 @@ def _read_event(value: Mapping[str, Json]) -> AlertEvent | None:
     read = _read_alert(alert) if isinstance(alert, dict) else None
     if event not in ("begins", "ends") or not isinstance(at, str) or read is None:
         return None
-    return AlertEvent(event=event, at=at, alert=read)
+    return AlertEvent(event="begins" if event == "begins" else "ends", at=at, alert=read)
 
 
 def _read_alert(value: Mapping[str, Json]) -> Alert | None:

@@ -6,13 +6,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 from scrubjay.errors import LlmUnavailable, ScrubjayError, StaleVersion
-from scrubjay.model.document import Document
+from scrubjay.model.document import LLM_USE, Document
 from scrubjay.model.health import LlmUsage
 from scrubjay.model.memory import Json
 from scrubjay.ports import Clock, DocumentStore
 
-COLLECTION = "llm"
-_RETENTION = timedelta(days=30)
+_RETENTION = timedelta(days=400)
 _log = logging.getLogger(__name__)
 
 
@@ -47,7 +46,7 @@ class Budget:
         async with self._counting:
             day = self._today()
             try:
-                document = await self._documents.document(self._space, COLLECTION, day)
+                document = await self._documents.document(self._space, LLM_USE, day)
             except ScrubjayError:
                 document = None
             return _read(document).plus(self._unsaved)
@@ -68,12 +67,12 @@ class Budget:
 
     async def _save(self, day: str, usage: LlmUsage, *, is_limited: bool) -> None:
         while True:
-            existing = await self._documents.document(self._space, COLLECTION, day)
+            existing = await self._documents.document(self._space, LLM_USE, day)
             before = _read(existing).plus(self._unsaved)
             if is_limited:
                 self._require_available(before)
             value: dict[str, Json] = dict(asdict(before.plus(usage)))
-            document = Document(space=self._space, collection=COLLECTION, key=day, value=value, at=self._clock.now())
+            document = Document(space=self._space, collection=LLM_USE, key=day, value=value, at=self._clock.now())
             try:
                 await self._documents.put_document(document, base=existing.version if existing else None)
             except StaleVersion:
@@ -103,9 +102,9 @@ class Budget:
 
     async def _delete_old_days(self) -> None:
         oldest = f"{self._clock.now() - _RETENTION:%Y-%m-%d}"
-        for document in await self._documents.documents(self._space, COLLECTION, limit=100):
+        for document in await self._documents.documents(self._space, LLM_USE, limit=100):
             if document.key < oldest:
-                await self._documents.delete_document(self._space, COLLECTION, document.key)
+                await self._documents.delete_document(self._space, LLM_USE, document.key)
 
     def _today(self) -> str:
         day = f"{self._clock.now().astimezone(UTC):%Y-%m-%d}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from scrubjay.errors import StaleVersion
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
-from scrubjay.ports import RecordStore
+from scrubjay.ports import DocumentStore
 
 _MAX_ATTEMPTS = 20
 _PAGE = 100
@@ -18,16 +18,18 @@ Change = Callable[[Mapping[str, Json]], Awaitable[Mapping[str, Json] | None]]
 class DailyDocuments:
     """The documents of a collection, by space and day."""
 
-    def __init__(self, store: RecordStore, collection: str) -> None:
+    def __init__(self, store: DocumentStore, collection: str) -> None:
         self._store = store
         self._collection = collection
 
-    async def all(self, space: str) -> AsyncIterator[Document]:
-        """Yield the days of a space, the oldest first."""
-        after = ""
+    async def all(self, space: str, *, since: str = "") -> AsyncIterator[Document]:
+        """Yield the days of a space, or those since one, the oldest first."""
+        # Before the day itself, and after all days before it.
+        after = since[:-1]
         while page := await self._store.documents(space, self._collection, after=after, limit=_PAGE):
             for document in page:
-                yield document
+                if document.key >= since:
+                    yield document
             after = page[-1].key
 
     async def change(self, space: str, day: str, change: Change, *, at: datetime) -> bool:

@@ -11,6 +11,8 @@ USAGE = "usage"
 """The collection of what was asked, found and read: one document a day."""
 HEALTH = "health"
 """The collection of what was written by whom: one document a day."""
+LLM_USE = "llm"
+"""The collection of what the language model was asked, and what that cost: one document a day, of the whole store."""
 ALERTS = "alerts"
 """The collection of one document: the alerts of the store that last, and the events that no webhook has taken."""
 STATISTICS = frozenset({USAGE, HEALTH, ALERTS})

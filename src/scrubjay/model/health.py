@@ -202,7 +202,7 @@ class LlmUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerbLatency:
-    """How long the requests of a verb took since the daemon was started, in milliseconds."""
+    """How long the requests of a verb took, in milliseconds."""
 
     verb: str
     count: int
@@ -212,11 +212,20 @@ class VerbLatency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerDay:
+    """A day of the whole store: the use of the language model, and how long the requests of daemons took."""
+
+    date: str
+    llm: LlmUsage = field(default_factory=LlmUsage)
+    latencies: tuple[VerbLatency, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerHealth:
     """The figures of the whole store, for callers that may use every space.
 
     `lag`: changes that the vector index has not applied. `saved`: the share that compression saves of the newest texts.
-    `llm`: today's use of the language model, empty without one. `latencies` are those of a daemon.
+    `llm`: today's use of the language model, empty without one. `latencies` are those of a daemon since its start.
     """
 
     lag: int = 0
@@ -225,6 +234,7 @@ class ServerHealth:
     saved: float = 0.0
     latencies: tuple[VerbLatency, ...] = ()
     llm: dict[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
+    days: tuple[ServerDay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

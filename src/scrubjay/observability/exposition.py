@@ -56,24 +56,10 @@ class DurationHistogram:
             series.counts[bucket] += 1
             series.seconds += seconds
 
-    def quantiles(self, shares: Sequence[float]) -> Iterator[tuple[str, int, list[float]]]:
-        """Yield each value of the label, its count, and below which milliseconds each share of them is, about."""
-        for value, series in list(self._series.items()):
-            with self._lock:
-                counts = tuple(series.counts)
-            if total := sum(counts):
-                yield value, total, [self._quantile(counts, share * total) for share in shares]
-
-    def _quantile(self, counts: Sequence[int], rank: float) -> float:
-        """Return the duration of a rank, as if those of a bucket were spread evenly over it."""
-        before = 0
-        for bucket, count in enumerate(counts):
-            if count and before + count >= rank:
-                low = self._bounds[bucket - 1] if bucket else 0.0
-                high = self._bounds[min(bucket, len(self._bounds) - 1)]
-                return round(1000 * (low + (high - low) * (rank - before) / count), 2)
-            before += count
-        return 0.0
+    def counts(self) -> dict[str, tuple[int, ...]]:
+        """Return the number of durations in each bucket, by the values of the label."""
+        with self._lock:
+            return {value: tuple(series.counts) for value, series in self._series.items()}
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the family, which are the same in both formats."""

@@ -16,17 +16,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from scrubjay.engine import EngineIndex
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.health import HealthReport, Thresholds, VerbLatency, WriteCounts, share
+from scrubjay.health.latency import LATENCY_BOUNDS, BucketCounts
+from scrubjay.model.health import HealthReport, Thresholds, WriteCounts, share
 from scrubjay.model.memory import State
 from scrubjay.observability.exposition import DurationHistogram, content_type, document, lines_of
 from scrubjay.telemetry import Span, gauges
 from scrubjay.version import VERSION
 
-_REQUEST_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
 _STAGE_BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 5.0)
 _LAG_BOUNDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _MAX_ROUTES = 200
-_MAX_VERBS = 30
 # Spans are counted in batches of this size, which is cheaper than one by one during other work.
 _BATCH = 64
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET")
@@ -103,7 +102,7 @@ class Metrics:
             "scrubjay_requests", "Finished requests, by outcome.", ("verb", "outcome"), registry=registry
         )
         self._request_seconds = DurationHistogram(
-            "scrubjay_request_seconds", "Duration of a request.", label="verb", bounds=_REQUEST_BOUNDS
+            "scrubjay_request_seconds", "Duration of a request.", label="verb", bounds=LATENCY_BOUNDS
         )
         self._stage_seconds = DurationHistogram(
             "scrubjay_stage_seconds", "Duration of a stage of the work.", label="stage", bounds=_STAGE_BOUNDS
@@ -143,14 +142,10 @@ class Metrics:
         """Register a function that returns the number of connected clients of a kind."""
         self._clients[kind] = read
 
-    def latencies(self) -> tuple[VerbLatency, ...]:
-        """Return how long the requests of each verb took, the most frequent verb first."""
+    def latencies(self) -> BucketCounts:
+        """Return how many requests of each verb took how long."""
         self._count_finished()
-        latencies = [
-            VerbLatency(verb=verb, count=count, p50=p50, p95=p95, p99=p99)
-            for verb, count, (p50, p95, p99) in self._request_seconds.quantiles((0.5, 0.95, 0.99))
-        ]
-        return tuple(sorted(latencies, key=lambda latency: (-latency.count, latency.verb))[:_MAX_VERBS])
+        return self._request_seconds.counts()
 
     def health(self, report: HealthReport) -> None:
         """Show the health of all spaces; it names none of them."""
@@ -223,7 +218,7 @@ class _HttpMetrics:
         )
         self.seconds = DurationHistogram(
             "scrubjay_http_request_seconds", "Duration of an HTTP request, including the response.",
-            label="route", bounds=_REQUEST_BOUNDS,
+            label="route", bounds=LATENCY_BOUNDS,
         )  # fmt: skip
         self._routes = _LabelValues(max_values=_MAX_ROUTES)
         self._methods = _LabelValues(_METHODS)

@@ -1,6 +1,7 @@
 """Pages of what waits for a person: each is settled with one form, and taken back with another."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from tests.surfaces.dashboard.browser import Browser
@@ -9,6 +10,7 @@ from tests.surfaces.dashboard.test_changes import ME, last_run
 from tests.surfaces.rest.http_stack import HttpStack, open_stack
 
 from scrubjay.model.caller import Caller
+from scrubjay.model.document import LLM_USE, Document
 from scrubjay.model.requests import (
     ConflictsRequest,
     RememberRequest,
@@ -82,7 +84,7 @@ async def test_curation_jobs_and_the_space_are_shown(stack: HttpStack, browser: 
     await browser.send("/ui/retry-job", id="no-such-job", status=404)
     page = await browser.open("/ui/space")
     assert "no token is needed" in page.text
-    assert "scrubjay tokens create" in page.text
+    assert "scrubjay open --owner" in page.text
 
 
 async def test_a_skill_is_run_with_its_arguments(stack: HttpStack, browser: Browser) -> None:
@@ -111,6 +113,20 @@ async def test_the_page_of_health_shows_figures_agents_and_alerts_and_each_page_
             await stack.engine.remember(RememberRequest(text=text, intent="new"), who=replace(ME, agent=agent))
         page = await browser.open("/ui/health", days="7")
         for shown in (": 3 created", "<b>codex</b>", "cursor", "free on the disk", "MB are free"):
+            assert shown in page.text
+        # Days before this one: how long requests took, and what the language model cost.
+        assert stack.engine.reporter is not None
+        stack.engine.reporter.latency.counts = lambda: {"recall": [0, 4, *[0] * 11]}
+        for ago in (2, 1):
+            await stack.engine.reporter.latency.save(now=stack.engine.clock.now() - timedelta(days=ago))
+            stack.engine.reporter.latency.counts = lambda: {"recall": [0, 9, *[0] * 11]}
+        value = {"calls": 7, "tokens": 900, "cost": 0.0123}
+        at = stack.engine.clock.now()
+        await stack.store.put_document(
+            Document(space="", collection=LLM_USE, key=f"{at:%Y-%m-%d}", value=value, at=at), base=None
+        )
+        page = await browser.open("/ui/health", days="7")
+        for shown in ("recall, p95 in ms", "Calls of the language model: 7", "Cost of the language model: 0.0123"):
             assert shown in page.text
         # The other pages show what the daemon saw when it last looked.
         assert "1 alert:" not in (await browser.open("/ui/timeline")).text

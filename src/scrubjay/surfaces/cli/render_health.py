@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from scrubjay.lazy import dataclass
-from scrubjay.model.health import Alert, HealthReport, ServerHealth, SpaceHealth, WriteCounts
+from scrubjay.model.health import Alert, HealthReport, ServerDay, ServerHealth, SpaceHealth, WriteCounts
 from scrubjay.surfaces.cli.console import say
 
 _MAX_AGENTS = 10
 _MAX_DAYS = 14
+_MAX_VERBS = 3
 _MEBIBYTE = 1024 * 1024
 
 
@@ -75,8 +76,20 @@ def _show_server(server: ServerHealth) -> None:
     calls, tokens, failures = (server.llm.get(f"{name}_today", 0) for name in ("calls", "tokens", "failures"))
     cost = f", cost {server.llm['cost_today']:g}" if "cost_today" in server.llm else ""
     say(f"llm        {f'today {calls} calls, {tokens} tokens{cost}, {failures} failed' if server.llm else 'off'}")
+    for day in server.days[-_MAX_DAYS:]:
+        say(f"  {day.date}  {_server_day(day)}")
     for verb in server.latencies:
         say(f"  {verb.verb}: {verb.count:,} times, p50 {verb.p50:g} ms, p95 {verb.p95:g} ms, p99 {verb.p99:g} ms")
+
+
+def _server_day(day: ServerDay) -> str:
+    parts = [
+        f"{latency.verb} {latency.count:,} times, p95 {latency.p95:g} ms" for latency in day.latencies[:_MAX_VERBS]
+    ]
+    if day.llm.calls:
+        cost = f", cost {day.llm.cost:.4g}" if day.llm.cost else ""
+        parts.append(f"llm {day.llm.calls:,} calls, {day.llm.tokens:,} tokens{cost}, {day.llm.failures:,} failed")
+    return "; ".join(parts)
 
 
 def _writes(counts: WriteCounts) -> str:

@@ -38,7 +38,15 @@ from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
 from scrubjay.surfaces.daemon.socket_server import BACKLOG, SocketServer, bind_socket
-from scrubjay.surfaces.daemon.upkeep import Look, follow_model, run_jobs, run_notes_sync, run_upkeep
+from scrubjay.surfaces.daemon.upkeep import (
+    Look,
+    follow_model,
+    keep_latencies,
+    run_jobs,
+    run_notes_sync,
+    run_upkeep,
+    save_latencies,
+)
 from scrubjay.surfaces.http.server import ACCEPTED_AT_ONCE, ConnectionLimits, RunningServer, allowed_connections
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.text import related_words
@@ -141,7 +149,8 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         idle = _stop_when_idle(options.idle, running, limiter, connections=connections)
         async with _in_background(
             _warm_up(engine), run_upkeep(engine, store, look=look), run_jobs(engine, store, look=look),
-            run_notes_sync(notes, changes), follow_model(engine), idle, _stop_without_folder(lock, running, settings),
+            run_notes_sync(notes, changes), follow_model(engine), keep_latencies(engine), idle,
+            _stop_without_folder(lock, running, settings),
         ):  # fmt: skip
             yield running
         # New requests are refused from here on, and running ones get their answers before the sockets close.
@@ -149,13 +158,14 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         unfinished = await limiter.close(seconds=_patience(settings))
         if unfinished:
             _log.warning("requests are unfinished", extra={"fields": {"requests": unfinished}})
+        await save_latencies(engine)
 
 
 def _watch_health(engine: Engine, metrics: Metrics, settings: Settings) -> Look:
     """Let `health` show the latencies of this daemon; return a function that looks at the health once."""
     webhook = Webhook(settings.alert_webhook) if settings.alert_webhook else None
     if engine.reporter is not None:
-        engine.reporter.latencies = metrics.latencies
+        engine.reporter.latency.counts = metrics.latencies
     return partial(look_at_health, engine, webhook=webhook, publish=metrics.health)
 
 

@@ -80,6 +80,19 @@ async def follow_model(engine: Engine, *, seconds: float = _MODEL_SECONDS) -> No
         await _attempt(follow(engine.models), name="the change of the embedding model")
 
 
+async def keep_latencies(engine: Engine, *, seconds: float = _HEALTH_SECONDS) -> None:
+    """Store how long requests take, day by day, on every server; never returns."""
+    while True:
+        await asyncio.sleep(seconds)
+        await save_latencies(engine)
+
+
+async def save_latencies(engine: Engine) -> None:
+    """Store how long requests took since the last time."""
+    if engine.reporter is not None:
+        await _attempt(engine.reporter.latency.save(now=engine.clock.now()), name="storing the latencies")
+
+
 async def run_jobs(engine: Engine, store: RecordStore, *, look: Look | None = None) -> None:
     """Run the jobs of a store that only this server uses, and curate its spaces; never returns then."""
     if not isinstance(store, ClusterStore):

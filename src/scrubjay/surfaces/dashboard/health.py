@@ -1,18 +1,21 @@
 """The page of health: alerts, figures, who writes what, and charts over time, which the server draws."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
 from starlette.responses import Response
 
 from scrubjay.lazy import dataclass
-from scrubjay.model.health import HealthDay
+from scrubjay.model.health import HealthDay, ServerDay
 from scrubjay.model.requests import HealthRequest
 from scrubjay.surfaces.dashboard.page import PageCall
 
 __all__ = ["health"]
 
 _PERIODS = (7, 30, 90, 365)
+# So many verbs are drawn over time, two lines each.
+_BUSIEST_VERBS = 3
 _HEIGHT = 100.0
 _WIDTH = 720.0
 _OUTCOMES = ("created", "merged", "updated", "unchanged", "rejected")
@@ -54,7 +57,9 @@ async def health(page: PageCall) -> Response:
     report = await page.call(HealthRequest.of(days=days))
     (space,) = report.spaces
     every = _every_day(space.days, since=report.since)
-    lines = [line for label, figure in _MEASURED if (line := _line(label, [figure(day) for day in every])) is not None]
+    figures = [(label, [figure(day) for day in every]) for label, figure in _MEASURED]
+    figures += _server_figures(report.server.days) if report.server else []
+    lines = [line for label, values in figures if (line := _line(label, values)) is not None]
     return page.render(
         "health.html", report=report, health=space, days=days, periods=_PERIODS, bars=_bars(every), lines=lines,
         outcomes=_OUTCOMES, most=max((day.writes.total for day in every), default=0),
@@ -69,6 +74,28 @@ def _every_day(days: Sequence[HealthDay], *, since: str) -> list[HealthDay]:
     first, last = date.fromisoformat(max(since, min(by_date))), date.fromisoformat(max(by_date))
     dates = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
     return [by_date.get(day) or HealthDay(date=day) for day in dates]
+
+
+def _server_figures(days: Sequence[ServerDay]) -> list[tuple[str, list[float | None]]]:
+    """Return how long the busiest verbs took on each day, and the use of the language model."""
+    if not days:
+        return []
+    first, last = date.fromisoformat(days[0].date), date.fromisoformat(days[-1].date)
+    dates = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+    counts: Counter[str] = Counter()
+    for day in days:
+        counts.update({latency.verb: latency.count for latency in day.latencies})
+    figures: list[tuple[str, list[float | None]]] = []
+    for verb, _ in counts.most_common(_BUSIEST_VERBS):
+        by_date = {day.date: latency for day in days for latency in day.latencies if latency.verb == verb}
+        figures.append((f"{verb}, p50 in ms", [by_date[at].p50 if at in by_date else None for at in dates]))
+        figures.append((f"{verb}, p95 in ms", [by_date[at].p95 if at in by_date else None for at in dates]))
+    uses = {day.date: day.llm for day in days}
+    if any(use.calls for use in uses.values()):
+        figures.append(("Calls of the language model", [uses[at].calls if at in uses else 0 for at in dates]))
+    if any(use.cost for use in uses.values()):
+        figures.append(("Cost of the language model", [round(uses[at].cost, 4) if at in uses else 0 for at in dates]))
+    return figures
 
 
 def _bars(days: Sequence[HealthDay]) -> list[ChartBar]:
