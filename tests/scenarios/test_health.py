@@ -350,10 +350,10 @@ async def test_latencies_and_the_use_of_the_model_are_kept_by_day(engine: Engine
     many.reporter.latency.counts = lambda: {f"verb {number}": buckets(number, 0) for number in range(1, 40)}
     await many.reporter.latency.save(now=clock.now())
     store = store_of(engine)
-    (kept,) = await store.documents("", HEALTH, limit=9)
-    assert len(cast("dict[str, Json]", kept.value["latency"])) == 12
+    (stored,) = await store.documents("", HEALTH, limit=9)
+    assert len(cast("dict[str, Json]", stored.value["latency"])) == 12
     damaged: dict[str, Json] = {"latency": {"recall": [1], "x": 2, "y": ["many", 3, *[0] * 11]}}
-    await store.put_document(replace(kept, value=damaged), base=kept.version)
+    await store.put_document(replace(stored, value=damaged), base=stored.version)
     (day,) = await server_days(restarted(engine))
     assert [(latency.verb, latency.count) for latency in day.latencies] == [("y", 3)]
 

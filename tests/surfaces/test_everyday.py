@@ -122,3 +122,11 @@ def test_health_is_shown_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     checked = run("health", "--check")
     assert (checked.code, checked.out.count("ALERT free_mb")) == (1, 1)
     assert run("health").out.startswith("ALERT free_mb")
+
+
+def test_the_latencies_of_a_daemon_outlive_it(settings: Settings) -> None:
+    for number in (1, 2):
+        with background_daemon(settings, http=""):
+            run("remember", "The jay hid an acorn", "--intent", "new")
+            assert f"remember {number} times, p95" in run("health").out
+    assert "remember 2 times, p95" in run("health").out

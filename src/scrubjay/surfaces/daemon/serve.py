@@ -38,15 +38,7 @@ from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
 from scrubjay.surfaces.daemon.socket_server import BACKLOG, SocketServer, bind_socket
-from scrubjay.surfaces.daemon.upkeep import (
-    Look,
-    follow_model,
-    keep_latencies,
-    run_jobs,
-    run_notes_sync,
-    run_upkeep,
-    save_latencies,
-)
+from scrubjay.surfaces.daemon.upkeep import Look, follow_model, keep_latencies, run_jobs, run_notes_sync, run_upkeep
 from scrubjay.surfaces.http.server import ACCEPTED_AT_ONCE, ConnectionLimits, RunningServer, allowed_connections
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.text import related_words
@@ -158,7 +150,6 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         unfinished = await limiter.close(seconds=_patience(settings))
         if unfinished:
             _log.warning("requests are unfinished", extra={"fields": {"requests": unfinished}})
-        await save_latencies(engine)
 
 
 def _watch_health(engine: Engine, metrics: Metrics, settings: Settings) -> Look:

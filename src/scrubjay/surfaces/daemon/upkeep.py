@@ -81,16 +81,18 @@ async def follow_model(engine: Engine, *, seconds: float = _MODEL_SECONDS) -> No
 
 
 async def keep_latencies(engine: Engine, *, seconds: float = _HEALTH_SECONDS) -> None:
-    """Store how long requests take, day by day, on every server; never returns."""
-    while True:
-        await asyncio.sleep(seconds)
-        await save_latencies(engine)
+    """Store how long requests take, day by day, on every server, and the rest when it stops; never returns."""
 
+    async def save() -> None:
+        if engine.reporter is not None:
+            await _attempt(engine.reporter.latency.save(now=engine.clock.now()), name="storing the latencies")
 
-async def save_latencies(engine: Engine) -> None:
-    """Store how long requests took since the last time."""
-    if engine.reporter is not None:
-        await _attempt(engine.reporter.latency.save(now=engine.clock.now()), name="storing the latencies")
+    try:
+        while True:
+            await asyncio.sleep(seconds)
+            await save()
+    finally:
+        await save()
 
 
 async def run_jobs(engine: Engine, store: RecordStore, *, look: Look | None = None) -> None:
