@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from scrubjay.detection.describe import MemoryStatement
 from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
@@ -68,8 +69,7 @@ class Candidate:
     cosine: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Hit:
+class _Hit(NamedTuple):
     """A passage that the search found for the new statement of a number."""
 
     number: int

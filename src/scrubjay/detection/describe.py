@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
-from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import ConflictDetails, ConflictRecord, ConflictSide, ConflictType, statement_key
 from scrubjay.model.labels import mark
 from scrubjay.model.memory import Memory, Observation, Source
@@ -39,8 +39,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryStatement:
+class MemoryStatement(NamedTuple):
     """One statement of a memory; `observation` is its number among the observations, None in the content."""
 
     text: str

@@ -107,6 +107,8 @@ async def detect(
     shares = await _ask(new, search, memory=memory, source=source, now=now)
     size += sum([other.characters for other in search.memories.values()])
     detected = await offload(size, _compare, new, search, shares, written=written, before=before, origin=origin)
+    if not shares:
+        return detected
     return replace(detected, readings={memory_id: reading for (_, memory_id), reading in reversed(shares.items())})
 
 

@@ -28,7 +28,7 @@ def join_group(composed: Sequence[Memory], stored: Sequence[Memory]) -> tuple[tu
     entities = {memory.entity for memory in stored}
     group = next((memory.group for memory in stored if memory.group), "")
     missing = tuple(
-        replace(memory, group=group or memory.group) for memory in composed if memory.entity not in entities
+        replace(memory, group=group) if group else memory for memory in composed if memory.entity not in entities
     )
     return missing, tuple(stored)
 

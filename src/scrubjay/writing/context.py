@@ -195,8 +195,9 @@ class WriteContext:
             return await asyncio.gather(first, second)
         with closing(second):
             done = await first
-            # Let other requests read meanwhile, and the model take its next texts.
-            await asyncio.sleep(0)
+            if not self.in_transaction:
+                # Let other requests read meanwhile, and the model take its next texts; a chunk does so between writes.
+                await asyncio.sleep(0)
             return done, await second
 
 

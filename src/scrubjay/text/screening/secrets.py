@@ -14,6 +14,10 @@ from scrubjay.text.screening.secret_values import Work, find_names, is_mixed, is
 
 __all__ = ["REDACTED", "redact", "redact_named", "require_no_secret"]
 
+# A memory has ten labels, most of which were seen before. Only those without a secret are kept.
+_LONGEST_LABEL = 40
+_MAX_LABELS = 4_096
+_clean_labels: set[tuple[str, bool]] = set()
 # The beginning of every redaction.
 REDACTED = "[redacted: "
 
@@ -22,6 +26,17 @@ def redact(text: str, *, any_case: bool = False) -> tuple[str, tuple[str, ...]]:
     """Return the text without its secrets, and the kind of each; `any_case`: in lower case, too."""
     if not text:
         return "", ()
+    if (text, any_case) in _clean_labels:
+        return text, ()
+    redacted, kinds = _redact(text, any_case=any_case)
+    if not kinds and len(text) <= _LONGEST_LABEL:
+        if len(_clean_labels) >= _MAX_LABELS:
+            _clean_labels.clear()
+        _clean_labels.add((text, any_case))
+    return redacted, kinds
+
+
+def _redact(text: str, *, any_case: bool) -> tuple[str, tuple[str, ...]]:
     work = Work()
     masked, spans = _find_secrets(text, work=work, any_case=any_case)
     if decoded := _decode(masked):
