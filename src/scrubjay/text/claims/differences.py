@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import NamedTuple
 
 from scrubjay.lazy import dataclass
 from scrubjay.text.claims.parse import (
@@ -348,8 +349,7 @@ def _remove_pairs(
     return left, right
 
 
-@dataclass(frozen=True, slots=True)
-class _Neighbours:
+class _Neighbours(NamedTuple):
     """The nearest common tokens before and after a token."""
 
     before: str
@@ -377,6 +377,8 @@ def _position(token: StatementToken, tokens: Sequence[StatementToken]) -> int:
     return next(at for at, other in enumerate(tokens) if other is token)
 
 
+# The same names and figures are compared again and again.
+@lru_cache(maxsize=20_000)
 def exclude_each_other(token: StatementToken, other: StatementToken) -> bool:
     """Return whether two tokens of one kind cannot both be true."""
     if token.kind != other.kind or token.kind == LABEL:
