@@ -104,6 +104,12 @@ def fork_server() -> ForkServer:
     return server
 
 
+def run_forked(*arguments: str, log: Path, **environment: str) -> tuple[int, str]:
+    """Run `scrubjay` in a process of its own until its end; return the exit code and all output."""
+    process = fork_server().start(arguments, environment={**os.environ, **environment}, log=log)
+    return process.wait(PATIENCE), log.read_text(encoding="utf-8")
+
+
 def serve() -> None:
     """Fork processes and report their exit codes, as requested on standard input."""
     _import_all()

@@ -1,9 +1,6 @@
 """A database that cannot be used: one line that says what to do, an exit code, and never the password."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from tests.postgres import Server, a_database, private_server, shared_server
+from tests.surfaces.fork_server import run_forked
 from tests.surfaces.shell import run
 
 PASSWORD = "open-sesame"
@@ -114,15 +112,12 @@ def test_an_encryption_key_is_for_files(home: Path, monkeypatch: pytest.MonkeyPa
     assert "unset SCRUBJAY_KEY" in reported
 
 
-@pytest.mark.slow
 def test_a_daemon_exits_with_the_same_message(tmp_path: Path) -> None:
-    url = f"postgresql://me:{PASSWORD}@127.0.0.1:1/memory"
-    served = subprocess.run(
-        [sys.executable, "-m", "scrubjay", "serve", "--data", str(tmp_path / "data"), "--http", "127.0.0.1:0"],
-        env={**os.environ, "SCRUBJAY_DATABASE_URL": url, "SCRUBJAY_EMBEDDER": "none"},
-        capture_output=True, text=True, encoding="utf-8", timeout=60, check=False,
+    code, output = run_forked(
+        "serve", "--data", str(tmp_path / "data"), "--http", "127.0.0.1:0", log=tmp_path / "served.log",
+        SCRUBJAY_DATABASE_URL=f"postgresql://me:{PASSWORD}@127.0.0.1:1/memory", SCRUBJAY_EMBEDDER="none",
     )  # fmt: skip
-    assert served.returncode == 75
-    assert "error: postgresql://me@127.0.0.1:1/memory cannot be reached" in served.stderr
-    assert "Traceback" not in served.stderr
-    assert PASSWORD not in served.stdout + served.stderr
+    assert code == 75
+    assert "error: postgresql://me@127.0.0.1:1/memory cannot be reached" in output
+    assert "Traceback" not in output
+    assert PASSWORD not in output

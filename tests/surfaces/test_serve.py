@@ -1,11 +1,8 @@
 """`scrubjay serve` as a process: its output, its signals, and the connection of the command line."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx2
@@ -13,7 +10,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.surfaces.backend import database_of
 from tests.surfaces.daemon_process import Daemon, TypedDaemon, is_open
-from tests.surfaces.fork_server import ROOT
+from tests.surfaces.fork_server import run_forked
 from tests.surfaces.mcp.fake_daemon import BridgeProcess
 from tests.surfaces.shell import run, run_json
 
@@ -21,14 +18,6 @@ from scrubjay.paths import daemon_file, socket_file
 from scrubjay.surfaces.cli.serving import serve_plainly
 
 _CLIENT = {"name": "agent", "version": "1"}
-ORDERS = """
-import json, sys
-from tests.command_line import invoke
-
-data, orders = sys.argv[1], json.loads(sys.argv[2])
-outputs = [invoke(["serve", "--data", data, *options]) for options in orders]
-print(json.dumps([(output.code, output.err) for output in outputs]))
-"""
 
 
 def test_it_serves_until_it_is_stopped(home: Path) -> None:
@@ -74,18 +63,11 @@ def test_sighup_restarts_it_under_the_same_pid(home: Path) -> None:
         assert daemon.stop(signal.SIGINT) == 0
 
 
-def test_a_second_daemon_names_the_first(home: Path) -> None:
+def test_a_second_daemon_names_the_first(home: Path, tmp_path: Path) -> None:
     with Daemon(home) as daemon:
-        second = subprocess.run(
-            [sys.executable, "-m", "scrubjay", "serve", "--data", str(home)],
-            env=dict(os.environ),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        assert second.returncode == 75
-        assert f"pid {daemon.pid}" in second.stderr
+        code, output = run_forked("serve", "--data", str(home), log=tmp_path / "second.log")
+        assert code == 75
+        assert f"pid {daemon.pid}" in output
         assert is_open(home)
 
 
@@ -156,26 +138,18 @@ def test_it_exits_when_idle(home: Path) -> None:
         assert daemon.process.wait(PATIENCE) == 0
 
 
-def test_invalid_options_are_reported(home: Path) -> None:
-    orders = (
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
         (("--http", "0.0.0.0:7272"), "needs a token"),
         (("--http", "nowhere"), "not an address"),
         (("--log-level", "loud"), "no log level"),
         (("--tools", "hammer"), "hammer"),
-    )
-    # In one separate process for all calls, because `serve` configures the logs of its process.
-    answers = subprocess.run(
-        [sys.executable, "-c", ORDERS, str(home), json.dumps([options for options, _ in orders])],
-        env=dict(os.environ),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    for (options, words), (code, err) in zip(orders, json.loads(answers.stdout), strict=True):
-        assert code == 2, options
-        assert words in err
+    ],
+)
+def test_invalid_options_are_reported(home: Path, tmp_path: Path, options: tuple[str, ...], words: str) -> None:
+    code, output = run_forked("serve", "--data", str(home), *options, log=tmp_path / "refused.log")
+    assert (code, words in output) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +16,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.surfaces.backend import IS_EMBEDDED, database_of
 from tests.surfaces.daemon_process import Daemon
+from tests.surfaces.fork_server import run_forked
 from tests.surfaces.shell import remember, run, run_json
 from tests.unit.auth.issuer import AUDIENCE, ISSUER, JwksServer, Reply, Signer, claims, signer
 
@@ -217,13 +216,11 @@ def test_a_missing_issuer_affects_only_its_own_tokens(home: Path) -> None:
 
 
 def test_on_the_network_every_request_needs_a_token(home: Path) -> None:
-    serve = [sys.executable, "-m", "scrubjay", "serve", "--data", str(home), "--http", "0.0.0.0:0"]
     # A revoked token counts as none.
     run_json("tokens", "create", "--name", "old", "--spaces", "work")
     run_json("tokens", "revoke", "old")
-    refused = subprocess.run(serve, capture_output=True, text=True, timeout=60, check=False)
-    assert refused.returncode == 2
-    assert "needs a token" in refused.stderr
+    code, output = run_forked("serve", "--data", str(home), "--http", "0.0.0.0:0", log=home.with_name("refused.log"))
+    assert (code, "needs a token" in output) == (2, True)
     secret = str(run_json("tokens", "create", "--name", "laptop", "--spaces", "work")["secret"])
     with _serve(home, "--http", "0.0.0.0:0", SCRUBJAY_HOSTS="memory.example.org, Other.example.org") as server:
         server.secrets.append(secret)
