@@ -21,6 +21,7 @@ from scrubjay.storage.body_cache import (
     damaged_memory,
     extend_chain,
     is_training_due,
+    with_accesses,
 )
 from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary, pack
 from scrubjay.storage.rows import id_text
@@ -40,9 +41,12 @@ MEMORY_TABLES = """
 BODY_COLUMNS = "number, encoding, dictionary_no, checksum, size, body"
 
 Row = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes]
+RowWithoutAccesses = tuple[int, bytes, str, int, int, int, bytes, int, bytes]
+Accesses = tuple[int | None, int]
+"""When a memory was accessed last, and how often."""
 _SQL = read_statements("sqlite/bodies")
 # The most rows in the cache, and the most bytes that the body of one of them may have.
-_CACHED_ROWS = 2_048
+_CACHED_ROWS = 4_096
 _CACHED_BYTES = 8 * 1024
 
 
@@ -53,8 +57,8 @@ class SqliteBodies:
         self._dictionaries: dict[int, Dictionary] = {}
         self._lock = threading.Lock()
         self._cache = BodyCache()
-        # By all that is stored of them, so that a row that has changed on disk is read again.
-        self._memories: dict[Row, Memory] = {}
+        # By all that is stored of them but the accesses, so that a row that has changed on disk is read again.
+        self._memories: dict[RowWithoutAccesses, tuple[Accesses, Memory]] = {}
         self._is_training_due = False
 
     def pack(self, connection: apsw.Connection, memories: Sequence[Memory], *, space_no: int) -> list[Encoded]:
@@ -93,10 +97,15 @@ class SqliteBodies:
 
     def read_memory(self, connection: apsw.Connection, row: Row) -> Memory:
         """Return the memory of a row of MEMORY_COLUMNS; the error for a damaged one names its last good version."""
-        memory = self._memories.get(row)
-        if memory is not None:
-            return memory
         number, raw_id, space, version, accessed, count, *packed = row
+        key, accesses = (*row[:4], *row[6:]), (accessed, count)
+        kept = self._memories.get(key)
+        if kept is not None:
+            kept_accesses, memory = kept
+            if kept_accesses != accesses:
+                memory = with_accesses(memory, accessed, count)
+                self._memories[key] = accesses, memory
+            return memory
         memory_id = id_text(raw_id)
         try:
             memory = self.unpack(
@@ -108,7 +117,7 @@ class SqliteBodies:
             raise damaged_memory(
                 error, memory_id=memory_id, space=space, version=version, last_good=last_good
             ) from error
-        self._keep_row(row, memory)
+        self._keep(key, accesses, memory)
         return memory
 
     def unpack(
@@ -221,12 +230,12 @@ class SqliteBodies:
                 self._dictionaries[number] = Dictionary(number, row[0])
             return self._dictionaries[number]
 
-    def _keep_row(self, row: Row, memory: Memory) -> None:
+    def _keep(self, key: RowWithoutAccesses, accesses: Accesses, memory: Memory) -> None:
         """Keep the memory of a row: the next reads and writes ask for the same ones."""
-        encoding, size = row[6], row[9]
+        *_, encoding, _, _, size, _ = key
         # A caller may change the metadata, and a difference depends on other rows.
         if size <= _CACHED_BYTES and not memory.metadata and encoding != Encoding.DELTA:
-            self._memories[row] = memory
+            self._memories[key] = accesses, memory
         while len(self._memories) > _CACHED_ROWS:
             # Another thread may read at the same time.
             with suppress(RuntimeError, StopIteration):
