@@ -8,6 +8,7 @@ It is computed when a memory is read: the stored value is what its writer said, 
 import math
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 
 from scrubjay.model.memory import Memory
@@ -43,6 +44,7 @@ def kind_key(kind: str) -> str:
     return "_".join(kind.casefold().replace("-", " ").replace("_", " ").split())
 
 
+@lru_cache(maxsize=1_024)
 def rate_of_kind(kind: str) -> float:
     """Return the rate a day of a kind; one that is not in the table names a thing, and what a thing is lasts."""
     return RATES.get(kind_key(kind), LASTING)

@@ -175,7 +175,8 @@ class Memory:
 
     def holds(self, at: datetime) -> bool:
         """Return whether it was neither expired nor superseded at a time."""
-        return all(end is None or end > at for end in (self.expires_at, self.valid_until))
+        expires_at, valid_until = self.expires_at, self.valid_until
+        return (expires_at is None or expires_at > at) and (valid_until is None or valid_until > at)
 
     @property
     def date(self) -> datetime:

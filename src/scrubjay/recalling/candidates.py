@@ -86,10 +86,14 @@ async def gather_candidates(
     With `numbers`, exactly these passages are the candidates. `deeper` adds to the limits of all searches.
     """
     is_given = numbers is not None
-    (terms, lexical), dense = await asyncio.gather(
-        _search_lexical(query, search=search, limit=0 if is_given else _LEXICAL_LIMIT + deeper),
-        _search_dense(query, search=search, limit=0 if is_given else _DENSE_LIMIT + deeper),
-    )
+    searching = asyncio.create_task(_search_dense(query, search=search, limit=0 if is_given else _DENSE_LIMIT + deeper))
+    try:
+        # The model begins, and works while words are searched.
+        await asyncio.sleep(0)
+        terms, lexical = await _search_lexical(query, search=search, limit=0 if is_given else _LEXICAL_LIMIT + deeper)
+        dense = await searching
+    finally:
+        searching.cancel()
     is_complete = is_given
     if numbers is None:
         bounds = _upper_bounds(lexical, dense)
@@ -169,11 +173,11 @@ async def _search_dense(query: ParsedQuery, *, search: SpaceSearch, limit: int) 
 
 def _upper_bounds(lexical: Mapping[int, float], dense: DenseMatches) -> dict[int, float]:
     """Return the best possible score of each passage: one that a search misses scores at most as its last match."""
-    words, meaning = min(lexical.values(), default=0.0), min(dense.cosines.values(), default=0.0)
-    return {
-        number: lexical.get(number, words) + dense.weight * dense.cosines.get(number, meaning)
-        for number in dict.fromkeys([*lexical, *dense.cosines])
-    }
+    words, meaning = min(lexical.values(), default=0.0), dense.weight * min(dense.cosines.values(), default=0.0)
+    bounds = {number: score + meaning for number, score in lexical.items()}
+    for number, cosine in dense.cosines.items():
+        bounds[number] = lexical.get(number, words) + dense.weight * cosine
+    return bounds
 
 
 async def _add_dated(

@@ -11,6 +11,7 @@ from scrubjay.lazy import dataclass
 from scrubjay.model.passage import SPOKEN
 from scrubjay.ports import Profile
 from scrubjay.recalling.collapse import Evidence, RankedMemory
+from scrubjay.recalling.fuse import ScoredPassage
 from scrubjay.recalling.projects import ProjectOrder
 from scrubjay.recalling.query_terms import QueryTerms, idf
 from scrubjay.text.languages import ENGLISH
@@ -39,22 +40,32 @@ class Judged:
     nothing_relevant: bool = False
 
 
-def gather_evidence(match: RankedMemory, terms: QueryTerms, *, language: str, profile: Profile | None) -> Evidence:
-    """Return what speaks for a match of a question."""
+def add_evidence(
+    matches: Sequence[RankedMemory], terms: QueryTerms, *, language: str, profile: Profile | None
+) -> list[RankedMemory]:
+    """Return the matches of a question with what speaks for each."""
     counts, passages = terms.statistics.frequencies, terms.statistics.passages
     # A word that no passage has is the rarest of all.
     rarity = {term: idf(passages, counts.get(term, 0)) or math.log(2 * passages + 2) for term in terms.weights}
     total = sum(rarity.values()) or 1.0
-    own = frozenset(match.best.passage.terms.split())
-    meaning = None
-    if profile is not None and (language in ("", ENGLISH) or not profile.is_english):
-        meaning = (match.best.cosine - profile.related) / max(0.01, profile.same - profile.related)
-    return Evidence(
-        meaning=meaning,
-        covered=sum(weight for term, weight in rarity.items() if term in own) / total,
-        unknown=sum(weight for term, weight in rarity.items() if not counts.get(term)) / total,
-        decides=meaning is not None and profile is not None and "same" in profile.measured,
-    )
+    unknown = sum(weight for term, weight in rarity.items() if not counts.get(term)) / total
+    reads = profile is not None and (language in ("", ENGLISH) or not profile.is_english)
+
+    def weigh(best: ScoredPassage) -> Evidence:
+        own, meaning = f" {best.passage.terms} ", None
+        if profile is not None and reads:
+            meaning = (best.cosine - profile.related) / max(0.01, profile.same - profile.related)
+        return Evidence(
+            meaning=meaning,
+            covered=sum([weight for term, weight in rarity.items() if f" {term} " in own]) / total,
+            unknown=unknown,
+            decides=profile is not None and reads and "same" in profile.measured,
+        )
+
+    return [
+        RankedMemory(memory=match.memory, best=match.best, entities=match.entities, evidence=weigh(match.best))
+        for match in matches
+    ]
 
 
 def judge(matches: Sequence[RankedMemory], *, projects: ProjectOrder, least: float | None) -> Judged:
@@ -73,9 +84,11 @@ def judge(matches: Sequence[RankedMemory], *, projects: ProjectOrder, least: flo
         # Words alone, or a model with estimated figures, cannot tell: nothing is held back.
         return _select(matches, confidences, [True] * len(matches))
     if any(confidence >= FLOOR for confidence in confidences):
-        # The reader orders the hits of an answer, and alone leaves out none.
-        best = max(match.best.score - match.best.reader for match in matches)
-        unread = [confidence_of(match, best=best, projects=projects, reads=False) for match in matches]
+        unread = confidences
+        if read:
+            # The reader orders the hits of an answer, and alone leaves out none.
+            best = max(match.best.score - match.best.reader for match in matches)
+            unread = [confidence_of(match, best=best, projects=projects, reads=False) for match in matches]
         selected = [
             max(confidence, other) >= _FLOOR_BESIDE or (confidence > 0 and bool(match.best.passage.asks & SPOKEN))
             for match, confidence, other in zip(matches, confidences, unread, strict=True)
@@ -100,7 +113,7 @@ def _select(matches: Sequence[RankedMemory], confidences: Sequence[float], selec
 def confidence_of(match: RankedMemory, *, best: float, projects: ProjectOrder, reads: bool = True) -> float:
     """Return how likely a match answers, beside another with the best score; `reads`: also by the reader."""
     evidence = match.evidence
-    if evidence is None or projects.means_another(match.memory, match.text):
+    if evidence is None or (projects.is_foreign(match.memory) and projects.means_another(match.memory, match.text)):
         return 0.0
     meaning, covered, unknown, distance, constant = _WORDS_ALONE if evidence.meaning is None else _WITH_MEANING
     logit = (

@@ -239,8 +239,10 @@ def _choose_windows(around: Positions, centres: Positions, numbers: Positions, *
     neighbour_counts = (around[windows] >= 0).sum(axis=1)
     centre_numbers = numbers[centres[windows]]
     # The first of those with as many.
-    best = np.lexsort((windows, -neighbour_counts, centre_numbers))
-    return windows[best[np.diff(centre_numbers[best], prepend=-1) > 0]]
+    best = np.argsort(centre_numbers * (2 * AROUND + 1) - neighbour_counts, kind="stable")
+    is_first = np.ones(len(best), dtype=np.bool_)
+    is_first[1:] = centre_numbers[best[1:]] != centre_numbers[best[:-1]]
+    return windows[best[is_first]]
 
 
 def _find_positions(searched: Positions, numbers: Positions) -> Positions:

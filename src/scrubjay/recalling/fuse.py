@@ -6,7 +6,7 @@ meaning: the date, the name, the manner and the standing of a passage.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, repeat
 from typing import NamedTuple
@@ -103,12 +103,13 @@ def score_words(window: ContextWindow, terms: QueryTerms, query: ParsedQuery, ra
     counts = _count_terms(window, known_terms, terms)
     average = max(1.0, statistics.total_length / max(1, statistics.passages))
     own = _bm25(counts[:count], window.lengths[:count] / average, rarity, weights)
-    context_counts = (window.shares[:, :, None] * counts[window.neighbours]).sum(axis=1) * weights.context
+    context_counts = np.einsum("cn,cnt->ct", window.shares, counts[window.neighbours]) * weights.context
     lengths = window.weighted_lengths
     # With their context passages are longer, and so must be the average that they are compared with.
-    growth = lengths.mean() / max(1.0, float(window.lengths[:count].mean())) if count else 1.0
+    growth = lengths.sum() / count / max(1.0, float(window.lengths[:count].sum() / count)) if count else 1.0
     whole = _bm25(counts[:count] + context_counts, lengths / (average * growth), rarity, weights)
-    pair_scores = _score_pairs(window, query.pairs, dict(zip(known_terms, counts.T, strict=True)), statistics)
+    is_present = dict(zip(known_terms, counts[:count].T > 0, strict=True))
+    pair_scores = _score_pairs(window, query.pairs, is_present, statistics)
     return WordScores(
         window=window,
         words=own,
@@ -124,8 +125,7 @@ def fuse(
     """Yield the candidates that match by words or by meaning, best first; ties go to the newest statement."""
     window, count = scores.window, len(scores.words)
     columns, order = window.columns, window.candidate_order
-    cosines = np.array([*map(dense.cosines.get, window.numbers.tolist(), repeat(0.0)), 0.0], dtype=np.float32)
-    own_cosines = cosines[:count]
+    own_cosines = _cosines_of(window.numbers[:count], dense)
     lexical = scores.total
     # What a statement means is in its own words; of a turn, the turns around it say as much.
     # An English model reads other languages by a few letters: their cosines say little, and words more.
@@ -134,8 +134,11 @@ def fuse(
     stated = ranking.weights.stated if is_read else min(_UNREAD, ranking.weights.stated)
     spoken = 1.0 if is_read else stated
     meaning = dense.weight * own_cosines * np.where(columns.asks[order] & SPOKEN, spoken, stated)
-    # The cosine of the question that each replies to; the last entry stands for a missing one.
-    reply = dense.weight * ranking.weights.reply * window.replies * cosines[window.neighbours[:, 0]]
+    # The cosine of the question that each replies to.
+    reply = np.zeros(count, dtype=np.float32)
+    replying = window.replies.nonzero()[0]
+    asked = _cosines_of(window.numbers[window.neighbours[replying, 0]], dense)
+    reply[replying] = dense.weight * ranking.weights.reply * window.replies[replying] * asked
     priors = score_priors(window, query=query, ranking=ranking, now=now)
     parts = np.stack([scores.words, scores.context, scores.pairs, scores.phrases, meaning, reply, *priors], axis=1)
     # The time between two questions changes the last decimals: they must not decide.
@@ -158,6 +161,11 @@ def fuse(
                 None,
             )
         )
+
+
+def _cosines_of(numbers: NDArray[np.int64], dense: DenseMatches) -> Floats:
+    """Return the cosines of passages by their numbers; 0 for one that was not compared."""
+    return np.array([*map(dense.cosines.get, numbers.tolist(), repeat(0.0))], dtype=np.float32)
 
 
 def score_priors(
@@ -198,9 +206,11 @@ def _count_terms(window: ContextWindow, known_terms: Sequence[str], terms: Query
     words = dict.fromkeys([*known_terms, *chain.from_iterable(related.values())])
     row_of = {word: row for row, word in enumerate(words)}
     counts = window.count(list(words))
-    for term, shares in related.items():
+    is_used: NDArray[np.bool_] = np.logical_or.reduce(counts, axis=1)
+    for term, every in related.items():
+        shares = {row_of[other]: share for other, share in every.items() if is_used[row_of[other]]}
         if shares:
-            is_present = counts[[row_of[other] for other in shares]] > 0
+            is_present = counts[[*shares]] > 0
             closest = (is_present * np.array([*shares.values()], dtype=np.float32)[:, None]).max(axis=0)
             own = counts[row_of[term]]
             counts[row_of[term]] = np.where(own > 0, own, closest)
@@ -208,21 +218,24 @@ def _count_terms(window: ContextWindow, known_terms: Sequence[str], terms: Query
 
 
 def _score_pairs(
-    window: ContextWindow, pairs: Sequence[str], counts: dict[str, Floats], statistics: TermStatistics
+    window: ContextWindow, pairs: Sequence[str], is_present: dict[str, NDArray[np.bool_]], statistics: TermStatistics
 ) -> Floats:
-    """Score adjacent pairs of the question's terms; each is worth the rarity of its rarer term."""
-    size, candidates = len(window.neighbours), window.candidates if pairs else ()
-    scores = np.zeros(size, dtype=np.float32)
-    everywhere = np.ones(size, dtype=np.bool_)
+    """Score adjacent pairs of the question's terms; each is worth the rarity of its rarer term.
+
+    `is_present` has the candidates with each term, as far as that was counted.
+    """
+    scores = np.zeros(len(window.neighbours), dtype=np.float32)
     for pair in pairs:
         terms = pair.split()
-        rarity = max(_idf(statistics, term) for term in terms)
         # Only candidates with both words are searched.
-        is_present = everywhere
-        for term in terms:
-            is_present = is_present & (counts[term][:size] > 0) if term in counts else is_present
-        searched, positions = f" {pair} ", list[int](is_present.nonzero()[0].tolist())
-        scores[[position for position in positions if searched in f" {candidates[position].terms} "]] += rarity
+        counted = [is_present[term] for term in terms if term in is_present]
+        positions: Iterable[int] = range(len(scores))
+        if counted:
+            positions = np.logical_and.reduce(counted).nonzero()[0].tolist()
+        searched = f" {pair} "
+        having = [position for position in positions if searched in f" {window.row(position).terms} "]
+        if having:
+            scores[having] += max(_idf(statistics, term) for term in terms)
     return scores
 
 

@@ -33,7 +33,7 @@ class PagePosition:
     def excludes(self, memory: Memory) -> bool:
         """Return whether a memory or its group was on an earlier page, or is newer than the first page."""
         is_new = self.since is not None and memory.created_at > self.since
-        return is_new or _mark(memory.group or memory.id) in self.shown
+        return is_new or self.excludes_id(memory.group or memory.id)
 
     def excludes_id(self, memory_id: str) -> bool:
         """Return whether a memory with this id was on an earlier page."""

@@ -30,7 +30,7 @@ from scrubjay.recalling.candidates import (
 )
 from scrubjay.recalling.changes import FiledChanges, load_changes
 from scrubjay.recalling.collapse import PageRequest, RankedMemory, collapse, passes
-from scrubjay.recalling.confidence import Judged, confidence_of, gather_evidence, judge
+from scrubjay.recalling.confidence import Judged, add_evidence, confidence_of, judge
 from scrubjay.recalling.context_window import build_window
 from scrubjay.recalling.fuse import fuse, score_words
 from scrubjay.recalling.overlay.build import MAX_EXHAUSTIVE, open_reader
@@ -340,10 +340,7 @@ async def _rank(candidates: Candidates, space_request: _SpaceRequest, search: Sp
             arrange=arranger.arrange if ranking.uses("variants") else None,
         )  # fmt: skip
     memories, outdated = (
-        [
-            replace(match, evidence=gather_evidence(match, terms, language=query.language, profile=arranger.profile))
-            for match in matches
-        ]
+        add_evidence(matches, terms, language=query.language, profile=profile)
         for matches in (arranged.shown, arranged.outdated)
     )
     return _Matches(
@@ -407,6 +404,8 @@ async def _rerank(matches: _Matches, request: _Request) -> _Matches:
     context = request.context
     if context.active_reader is not None:
         return await _read_again(matches, request, context.active_reader)
+    if context.active_reranker is None:
+        return matches
     reranked = await rerank(
         request.query.text, matches.memories, text_of=partial(best_passage_text, now=request.now),
         reranker=context.active_reranker, top=context.rerank_top,
@@ -507,10 +506,13 @@ async def _render_page(
     """Render the hits of a page, with their neighbours if the question asks for them."""
     question, now = request.question, request.now
     hits = [
-        replace(
-            render_hit(
-                match, question, now=now, projects=request.projects, terms=matches.terms, expansions=matches.expansions
-            ),
+        render_hit(
+            match,
+            question,
+            now=now,
+            projects=request.projects,
+            terms=matches.terms,
+            expansions=matches.expansions,
             score=round(confidence, 3),
             weak=judged.nothing_relevant,
         )

@@ -33,6 +33,8 @@ def render_hit(
     projects: ProjectOrder,
     terms: Sequence[str] = (),
     expansions: Sequence[str] = (),
+    score: float = 0.0,
+    weak: bool = False,
 ) -> Hit:
     """Return a ranked memory as a hit; `terms` and `expansions` of the question explain it."""
     memory, best = match.memory, match.best
@@ -42,7 +44,7 @@ def render_hit(
         name=memory.name,
         title=memory.title,
         passage=best_passage_text(match, now=now),
-        score=0.0,
+        score=score,
         date=memory.date,
         entities=match.entities,
         source=source,
@@ -54,6 +56,7 @@ def render_hit(
         mark=mark(source, memory.flags),
         suspicious=Flag.SUSPICIOUS in memory.flags,
         project=projects.mark(memory),
+        weak=weak,
     )
 
 

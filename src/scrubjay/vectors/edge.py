@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar, Self, cast
 
@@ -220,7 +221,10 @@ class EdgeIndex:
         # A graph search may miss points that a filter isolates; a scan does not.
         if self._has_graph and len(hits) < min(limit, self.points):
             (hits,) = self._query([vector], passing, limit=limit, exact=True)
-        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+        # By number, and then by score, each without a call of Python.
+        hits.sort(key=itemgetter(0))
+        hits.sort(key=itemgetter(1), reverse=True)
+        return hits
 
     def _query(self, vectors: Sequence[Vector], passing: edge.Filter, *, limit: int, exact: bool) -> list[Hits]:
         queries = [edge_query(vector, passing, limit=limit, ef=self._tuning.ef, exact=exact) for vector in vectors]

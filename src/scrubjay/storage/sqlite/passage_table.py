@@ -289,14 +289,15 @@ class _TermRows:
     def count(self, terms: Sequence[str]) -> NDArray[np.float32]:
         """Return how often each term occurs in each row: one row for each term."""
         size, row_ends = len(self._sizes), self._sizes.cumsum()
-        slot_of = np.full(len(self._number_of), len(terms), dtype=np.intp)
-        for slot, term in enumerate(terms):
-            number = self._number_of.get(term)
-            if number is not None:
-                slot_of[number] = slot
+        numbers = [self._number_of.get(term, -1) for term in terms]
+        # The last entry stands for terms that no row has.
+        slot_of = np.full(len(self._number_of) + 1, -1, dtype=np.int32)
+        slot_of[numbers] = np.arange(len(terms))
+        slot_of[-1] = -1
         total = int(row_ends[-1]) if size else 0
         places = np.repeat(self._starts - row_ends + self._sizes, self._sizes) + np.arange(total)
         slots = slot_of[self._numbers[places]]
-        cells = slots * size + np.repeat(np.arange(size), self._sizes)
-        counts = np.bincount(cells[slots < len(terms)], minlength=len(terms) * size)
+        found = (slots >= 0).nonzero()[0]
+        cells = slots[found] * size + np.searchsorted(row_ends, found, side="right")
+        counts = np.bincount(cells, minlength=len(terms) * size)
         return counts.reshape(len(terms), size).astype(np.float32)
