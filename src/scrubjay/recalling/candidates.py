@@ -123,17 +123,17 @@ async def compare_passages(
     """Add the cosines of passages that the index did not return, with their vectors from the store."""
     if dense.vector is None:
         return dense
-    missing = list(
-        {passage.id: passage for passage in passages if passage.hash and passage.id not in dense.cosines}.values()
-    )
+    known = dense.cosines
+    missing = {passage.id: passage.hash for passage in passages if passage.hash and passage.id not in known}
     store: VectorStore = search.store
-    vectors = await store.vectors(search.space, dense.model, [passage.hash for passage in missing]) if missing else {}
-    embedded = [passage for passage in missing if passage.hash in vectors]
+    vectors = await store.vectors(search.space, dense.model, [*missing.values()]) if missing else {}
+    embedded = {number: vectors[digest] for number, digest in missing.items() if digest in vectors}
     if not embedded:
         return dense
-    matrix = np.stack([vectors[passage.hash] for passage in embedded])
+    # Faster than `np.stack`, which looks at each.
+    matrix = np.concatenate([*embedded.values()]).reshape(len(embedded), -1)
     cosines = cosine_similarities(matrix, dense.vector).tolist()
-    return replace(dense, cosines=dense.cosines | dict(zip((passage.id for passage in embedded), cosines, strict=True)))
+    return replace(dense, cosines=known | dict(zip(embedded, cosines, strict=True)))
 
 
 async def _search_lexical(

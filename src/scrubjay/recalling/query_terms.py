@@ -227,7 +227,9 @@ async def _find_names_and_tags(
     if not phrases:
         return (), ()
     state = query.question.filter.state
-    aliases, tags = ({facet(field, phrase): phrase for phrase in phrases} for field in ("alias", "tag"))
+    # A facet without its field: those of both are found with one call for each phrase.
+    values = {facet("", phrase): phrase for phrase in phrases}
+    aliases, tags = ({f"{field}{value}": phrase for value, phrase in values.items()} for field in ("alias", "tag"))
     existing = await store.known_facets(space, [*aliases, *tags], state=state)
     names: dict[str, tuple[str, ...]] = {}
     for key in sorted(existing.keys() & aliases.keys(), key=lambda key: (-len(key), key))[:_MAX_NAMED]:

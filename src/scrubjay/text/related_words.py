@@ -27,8 +27,9 @@ def related_terms(term: str) -> tuple[RelatedTerm, ...]:
     """Return the terms of the closest meaning, closest first; none for an unknown word."""
     table = _table()
     start, end = table.ranges.get(term, (0, 0))
-    values = zip(map(int, table.related[start:end]), map(int, table.closeness[start:end]), strict=True)
-    return tuple(RelatedTerm(table.terms[other], value / _MAX_VALUE) for other, value in values)
+    others, values = table.related[start:end].tolist(), table.closeness[start:end].tolist()
+    terms = map(table.terms.__getitem__, others)
+    return tuple(map(RelatedTerm, terms, [value / _MAX_VALUE for value in values]))
 
 
 def is_word(term: str) -> bool:

@@ -74,6 +74,8 @@ def documents_about(
     space_no = space_number(connection, space)
     listed = json.dumps([id_bytes(memory_id).hex() for memory_id in dict.fromkeys(ids)])
     rows = connection.execute(_ABOUT, (space_no, listed, collection)).fetchall()
+    if not rows:
+        return []
     documents = {document.key: document for document in map(document_of, rows)}
     return sorted(documents.values(), key=lambda document: (document.at, document.key), reverse=True)[:limit]
 

@@ -5,6 +5,7 @@ accesses are written without an entry in the log, and change nothing here.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -55,8 +56,9 @@ class LexiconCache:
     def clear(self) -> None:
         """Drop everything."""
         self._totals: dict[int, tuple[int, int]] = {}
-        self._counts: dict[tuple[int, str], int] = {}
-        self._facets: dict[tuple[int, Facet], int] = {}
+        # By the number of the lexicon.
+        self._counts: defaultdict[int, dict[str, int]] = defaultdict(dict)
+        self._facets: defaultdict[int, dict[Facet, int]] = defaultdict(dict)
         self._similar: dict[tuple[str, str, State, int], list[tuple[str, int]]] = {}
         self._postings: dict[str, Numbers] = {}
         self._size = 0
@@ -79,16 +81,16 @@ class LexiconCache:
             return TermStatistics(passages=0, total_length=0, frequencies={})
         lexicon_no = lexicon_number(space_no, state)
         self._refresh(connection)
-        counts = self._counts
-        missing = [term for term in terms if (lexicon_no, term) not in counts]
+        counts = self._counts[lexicon_no]
+        missing = [term for term in terms if term not in counts]
         if missing or lexicon_no not in self._totals:
             read = lexicon.term_statistics(connection, space, missing, state=state)
-            if len(counts) > _MAX_COUNTS:
+            if sum(map(len, self._counts.values())) > _MAX_COUNTS:
                 return lexicon.term_statistics(connection, space, terms, state=state)
             self._totals[lexicon_no] = read.passages, read.total_length
-            counts.update({(lexicon_no, term): read.frequencies.get(term, 0) for term in missing})
+            counts.update({term: read.frequencies.get(term, 0) for term in missing})
         passages, total_length = self._totals[lexicon_no]
-        frequencies = {term: count for term in terms if (count := counts[lexicon_no, term])}
+        frequencies = {term: count for term in terms if (count := counts[term])}
         return TermStatistics(passages=passages, total_length=total_length, frequencies=frequencies)
 
     def facets(
@@ -100,13 +102,14 @@ class LexiconCache:
             return {}
         lexicon_no = lexicon_number(space_no, state)
         self._refresh(connection)
-        missing = [facet for facet in facets if (lexicon_no, facet) not in self._facets]
+        counts = self._facets[lexicon_no]
+        missing = [facet for facet in facets if facet not in counts]
         if missing:
-            if len(self._facets) > _MAX_COUNTS:
+            if sum(map(len, self._facets.values())) > _MAX_COUNTS:
                 return lexicon.known_facets(connection, space, facets, state=state)
             read = lexicon.known_facets(connection, space, missing, state=state)
-            self._facets.update({(lexicon_no, facet): read.get(facet, 0) for facet in missing})
-        return {facet: count for facet in facets if (count := self._facets[lexicon_no, facet])}
+            counts.update({facet: read.get(facet, 0) for facet in missing})
+        return {facet: count for facet in facets if (count := counts[facet])}
 
     def similar(
         self, connection: apsw.Connection, space: str, term: str, *, state: State, limit: int

@@ -136,35 +136,42 @@ class PassageTable:
                 self._session_of.pop(number // PASSAGES_PER_MEMORY, None)
 
     def _add(self, rows: Sequence[RankedRow], *, space_no: int) -> None:
-        self._reserve(len(self._plain) + len(rows))
+        first = len(self._plain)
+        integers: list[tuple[int, ...]] = []
         for passage, session in rows:
             if passage.id in self._row_of:
                 continue
-            position = len(self._plain)
             start, end = self._terms.add(passage.terms)
             speaker = self._speakers.setdefault(passage.who, len(self._speakers))
             if speaker == len(self._speaker_names):
                 self._speaker_names.append(passage.who)
-            self._integers[position] = (
+            integers.append((
                 passage.id, space_no, passage.date, passage.asks, passage.tier, passage.confirmed or passage.date,
                 passage.accesses, self._counting, speaker, start, end, *_NOWHERE,
-            )  # fmt: skip
-            self._relevances[position] = passage.relevance
+            ))  # fmt: skip
+            self._row_of[passage.id] = len(self._plain)
             self._requested.append(None)
-            self._plain.append(passage._replace(before=(), after=()))
+            self._plain.append(passage._replace(before=(), after=()) if passage.before or passage.after else passage)
             self._numbers_of.setdefault(session, []).append(passage.id)
             self._session_of[passage.id // PASSAGES_PER_MEMORY] = session
-            self._row_of[passage.id] = position
+        end = len(self._plain)
+        self._reserve(end)
+        if integers:
+            self._integers[first:end] = integers
+            self._relevances[first:end] = [passage.relevance for passage in self._plain[first:]]
 
     def _add_neighbours(self, passages: Sequence[StoredPassage]) -> None:
         """Note the rows around passages, after all of them were added."""
         row_of = self._row_of
+        around: list[list[int]] = []
         for passage in passages:
             row = row_of[passage.id]
             before, after = ([row_of[number] for number in side] for side in (passage.before, passage.after))
-            self._integers[row, _FIRST_AROUND : _FIRST_AROUND + len(before)] = before
-            self._integers[row, _FIRST_AROUND + AROUND : _FIRST_AROUND + AROUND + len(after)] = after
-            self._requested[row] = passage._replace(accesses=self._plain[row].accesses)
+            around.append([*before, *_NOWHERE[len(before) : AROUND], *after, *_NOWHERE[len(after) : AROUND]])
+            accesses = self._plain[row].accesses
+            self._requested[row] = passage if passage.accesses == accesses else passage._replace(accesses=accesses)
+        if around:
+            self._integers[[row_of[passage.id] for passage in passages], _FIRST_AROUND:] = around
 
     def _reserve(self, count: int) -> None:
         if count > len(self._integers):

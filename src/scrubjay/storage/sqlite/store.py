@@ -367,7 +367,7 @@ class SqliteStore:
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         of_model = self._vectors.setdefault((space, model), {})
-        cached = {digest: vector for digest in hashes if (vector := of_model.get(digest)) is not None}
+        cached = {digest: of_model[digest] for digest in hashes if digest in of_model}
         missing = [digest for digest in hashes if digest not in cached]
         if not missing:
             return cached
