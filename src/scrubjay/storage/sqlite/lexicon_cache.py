@@ -5,7 +5,7 @@ accesses are written without an entry in the log, and change nothing here.
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -28,6 +28,11 @@ _MAX_NUMBERS_READ = 1_000_000
 _MAX_COUNTS = 200_000
 # Of so many questions between two commits the log is read: of a write there are fewer.
 _FEW_USES = 8
+# After so many reads of missing words, a lexicon of fewer terms and fewer facets than this is read as a whole.
+_MANY_MISSES = 16
+_MAX_WHOLE = 20_000
+_ALL_TERMS = "SELECT term, passage_count FROM terms WHERE lexicon_no = ? LIMIT ?"
+_ALL_FACETS = "SELECT facet, memory_count FROM facets WHERE lexicon_no = ? LIMIT ?"
 # One statement for all words, and one row for each: a row for each passage would wait for the interpreter.
 _POSTINGS = """SELECT listed.value,
       (SELECT group_concat(p.rowid) FROM postings p WHERE p.postings MATCH '"' || listed.value || '"')
@@ -56,6 +61,9 @@ class LexiconCache:
     def clear(self) -> None:
         """Drop everything."""
         self._totals: dict[int, tuple[int, int]] = {}
+        # How often a word or a facet was missing, and the lexicons that are here as a whole.
+        self._misses: Counter[int] = Counter()
+        self._whole: set[int] = set()
         # By the number of the lexicon.
         self._counts: defaultdict[int, dict[str, int]] = defaultdict(dict)
         self._facets: defaultdict[int, dict[Facet, int]] = defaultdict(dict)
@@ -82,7 +90,7 @@ class LexiconCache:
         lexicon_no = lexicon_number(space_no, state)
         self._refresh(connection)
         counts = self._counts[lexicon_no]
-        missing = [term for term in terms if term not in counts]
+        missing = self._missing(connection, lexicon_no, terms, counts)
         if missing or lexicon_no not in self._totals:
             read = lexicon.term_statistics(connection, space, missing, state=state)
             if sum(map(len, self._counts.values())) > _MAX_COUNTS:
@@ -90,7 +98,7 @@ class LexiconCache:
             self._totals[lexicon_no] = read.passages, read.total_length
             counts.update({term: read.frequencies.get(term, 0) for term in missing})
         passages, total_length = self._totals[lexicon_no]
-        frequencies = {term: count for term in terms if (count := counts[term])}
+        frequencies = {term: count for term in terms if (count := counts.get(term))}
         return TermStatistics(passages=passages, total_length=total_length, frequencies=frequencies)
 
     def facets(
@@ -103,13 +111,13 @@ class LexiconCache:
         lexicon_no = lexicon_number(space_no, state)
         self._refresh(connection)
         counts = self._facets[lexicon_no]
-        missing = [facet for facet in facets if facet not in counts]
+        missing = self._missing(connection, lexicon_no, facets, counts)
         if missing:
             if sum(map(len, self._facets.values())) > _MAX_COUNTS:
                 return lexicon.known_facets(connection, space, facets, state=state)
             read = lexicon.known_facets(connection, space, missing, state=state)
             counts.update({facet: read.get(facet, 0) for facet in missing})
-        return {facet: count for facet in facets if (count := counts[facet])}
+        return {facet: count for facet in facets if (count := counts.get(facet))}
 
     def similar(
         self, connection: apsw.Connection, space: str, term: str, *, state: State, limit: int
@@ -170,6 +178,26 @@ class LexiconCache:
             self._postings, self._size = {}, 0
         self._postings.update(postings)
         self._size += sum(map(len, postings.values()))
+
+    def _missing(
+        self, connection: apsw.Connection, lexicon_no: int, names: Sequence[str], counts: Mapping[str, int]
+    ) -> list[str]:
+        """Return the words or facets that have to be read first: most questions have one that is new."""
+        missing = [name for name in names if name not in counts]
+        if not missing or lexicon_no in self._whole:
+            return []
+        self._misses[lexicon_no] += 1
+        return [] if self._misses[lexicon_no] == _MANY_MISSES and self._read_whole(connection, lexicon_no) else missing
+
+    def _read_whole(self, connection: apsw.Connection, lexicon_no: int) -> bool:
+        """Read a lexicon as a whole, unless it is large."""
+        for statement, counts in ((_ALL_TERMS, self._counts), (_ALL_FACETS, self._facets)):
+            rows: list[tuple[str, int]] = connection.execute(statement, (lexicon_no, _MAX_WHOLE)).fetchall()
+            if len(rows) == _MAX_WHOLE:
+                return False
+            counts[lexicon_no].update(rows)
+        self._whole.add(lexicon_no)
+        return True
 
     def _refresh(self, connection: apsw.Connection) -> None:
         version = self._freshness.version(connection)

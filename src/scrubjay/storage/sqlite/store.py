@@ -114,6 +114,7 @@ class SqliteStore:
         freshness = Freshness()
         self._table: PassageTable | None = PassageTable(freshness)
         self._lexicon: LexiconCache | None = LexiconCache(freshness)
+        self._empty: collections.EmptyCollections | None = collections.EmptyCollections(freshness)
         writer, threads = Writer(connection, path=path), Readers(path, key=key, count=readers)
         self._writer: Writer | OpenTransaction = writer
         self._readers: Readers | OpenTransaction = threads
@@ -168,7 +169,7 @@ class SqliteStore:
         async with self._writer.transaction() as transaction:
             store = copy(self)
             store._writer = store._readers = transaction  # noqa: SLF001 - its own copy
-            store._table = store._lexicon = None  # noqa: SLF001 - its own copy
+            store._table = store._lexicon = store._empty = None  # noqa: SLF001 - its own copy
             yield store
 
     async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
@@ -449,6 +450,8 @@ class SqliteStore:
         return await self._read_rows(query, space, collection, before=before, limit=limit, rows=limit)
 
     async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
+        if self._empty is not None and self._read_one(self._empty.is_empty, space, collection):
+            return []
         rows = max(limit, len(ids))
         query = collections.documents_about
         return await self._read_rows(query, space, collection, ids, limit=limit, rows=rows)
