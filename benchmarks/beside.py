@@ -7,6 +7,7 @@ model is part of them, except for the daemons, which embed. Both trees run witho
 
 import argparse
 import asyncio
+import gc
 import hashlib
 import json
 import os
@@ -29,6 +30,7 @@ _CLIENTS = 50
 _CROWD_OPERATIONS = 1_500
 _CROWD_SECONDS = 15.0
 _DIMENSION = 384
+_GC_THRESHOLDS = (50_000, 20, 100)
 _WORKER = "--worker"
 
 
@@ -89,6 +91,10 @@ async def _engine_figures(size: int, folder: Path) -> dict[str, float]:
     async with open_engine_with(settings, embedder) as engine:
         await remember_all(engine, drafts(stored), progress=_ignore)
         waiting = drafts(rest, first=size)
+        # As a daemon does: else it depends on the moment whether a figure includes a look at all of these objects.
+        gc.set_threshold(*_GC_THRESHOLDS)
+        gc.collect()
+        gc.freeze()
         single, bulk = waiting[: _WARM_UP + _OPERATIONS], waiting[_WARM_UP + _OPERATIONS :]
 
         async def ask(number: int) -> object:

@@ -123,8 +123,8 @@ async def compare_passages(
     """Add the cosines of passages that the index did not return, with their vectors from the store."""
     if dense.vector is None:
         return dense
-    known = dense.cosines
-    missing = {passage.id: passage.hash for passage in passages if passage.hash and passage.id not in known}
+    compared = dense.cosines
+    missing = {passage.id: passage.hash for passage in passages if passage.hash and passage.id not in compared}
     store: VectorStore = search.store
     vectors = await store.vectors(search.space, dense.model, [*missing.values()]) if missing else {}
     embedded = {number: vectors[digest] for number, digest in missing.items() if digest in vectors}
@@ -133,7 +133,7 @@ async def compare_passages(
     # Faster than `np.stack`, which looks at each.
     matrix = np.concatenate([*embedded.values()]).reshape(len(embedded), -1)
     cosines = cosine_similarities(matrix, dense.vector).tolist()
-    return replace(dense, cosines=known | dict(zip(embedded, cosines, strict=True)))
+    return replace(dense, cosines=compared | dict(zip(embedded, cosines, strict=True)))
 
 
 async def _search_lexical(

@@ -198,7 +198,9 @@ def passes(memory: Memory, filter: Filter, *, now: datetime, past: bool = False)
     if filter.until is not None and memory.date >= filter.until:
         return False
     groups = filter.facet_groups
-    facets = set(facets_of(memory)) if groups else set[str]()
+    if not groups:
+        return True
+    facets = set(facets_of(memory))
     return all(facets.intersection(group) for group in groups)
 
 

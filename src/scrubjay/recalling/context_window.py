@@ -138,10 +138,6 @@ class ContextWindow:
         listed: list[int] = positions.tolist()
         return tuple([self.passages[position] for position in listed])
 
-    def count(self, terms: Sequence[str]) -> Floats:
-        """Return how often each term occurs in each row: one line for each term."""
-        return self.columns.terms.count(terms)[:, self.order]
-
 
 def build_window(
     passages: Sequence[StoredPassage],

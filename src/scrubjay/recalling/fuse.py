@@ -6,7 +6,7 @@ meaning: the date, the name, the manner and the standing of a passage.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, repeat
 from typing import NamedTuple
@@ -137,8 +137,8 @@ def fuse(
     # The cosine of the question that each replies to.
     reply = np.zeros(count, dtype=np.float32)
     replying = window.replies.nonzero()[0]
-    asked = _cosines_of(window.numbers[window.neighbours[replying, 0]], dense)
-    reply[replying] = dense.weight * ranking.weights.reply * window.replies[replying] * asked
+    of_questions = _cosines_of(window.numbers[window.neighbours[replying, 0]], dense)
+    reply[replying] = dense.weight * ranking.weights.reply * window.replies[replying] * of_questions
     priors = score_priors(window, query=query, ranking=ranking, now=now)
     parts = np.stack([scores.words, scores.context, scores.pairs, scores.phrases, meaning, reply, *priors], axis=1)
     # The time between two questions changes the last decimals: they must not decide.
@@ -205,7 +205,8 @@ def _count_terms(window: ContextWindow, known_terms: Sequence[str], terms: Query
     }
     words = dict.fromkeys([*known_terms, *chain.from_iterable(related.values())])
     row_of = {word: row for row, word in enumerate(words)}
-    counts = window.count(list(words))
+    # In the order of the columns: the few rows that are left are put in that of the window.
+    counts = window.columns.terms.count(list(words))
     is_used: NDArray[np.bool_] = np.logical_or.reduce(counts, axis=1)
     for term, every in related.items():
         shares = {row_of[other]: share for other, share in every.items() if is_used[row_of[other]]}
@@ -214,7 +215,7 @@ def _count_terms(window: ContextWindow, known_terms: Sequence[str], terms: Query
             closest = (is_present * np.array([*shares.values()], dtype=np.float32)[:, None]).max(axis=0)
             own = counts[row_of[term]]
             counts[row_of[term]] = np.where(own > 0, own, closest)
-    return np.ascontiguousarray(counts[: len(known_terms)].T)
+    return np.ascontiguousarray(counts[: len(known_terms)][:, window.order].T)
 
 
 def _score_pairs(
@@ -225,14 +226,14 @@ def _score_pairs(
     `is_present` has the candidates with each term, as far as that was counted.
     """
     scores = np.zeros(len(window.neighbours), dtype=np.float32)
+    everywhere = np.ones(len(scores), dtype=np.bool_)
     for pair in pairs:
         terms = pair.split()
         # Only candidates with both words are searched.
-        counted = [is_present[term] for term in terms if term in is_present]
-        positions: Iterable[int] = range(len(scores))
-        if counted:
-            positions = np.logical_and.reduce(counted).nonzero()[0].tolist()
-        searched = f" {pair} "
+        has_both = everywhere
+        for term in terms:
+            has_both = has_both & is_present[term] if term in is_present else has_both
+        searched, positions = f" {pair} ", list[int](has_both.nonzero()[0].tolist())
         having = [position for position in positions if searched in f" {window.row(position).terms} "]
         if having:
             scores[having] += max(_idf(statistics, term) for term in terms)

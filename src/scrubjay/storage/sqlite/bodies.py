@@ -99,10 +99,10 @@ class SqliteBodies:
         """Return the memory of a row of MEMORY_COLUMNS; the error for a damaged one names its last good version."""
         number, raw_id, space, version, accessed, count, *packed = row
         key, accesses = (*row[:4], *row[6:]), (accessed, count)
-        kept = self._memories.get(key)
-        if kept is not None:
-            kept_accesses, memory = kept
-            if kept_accesses != accesses:
+        cached = self._memories.get(key)
+        if cached is not None:
+            cached_accesses, memory = cached
+            if cached_accesses != accesses:
                 memory = with_accesses(memory, accessed, count)
                 self._memories[key] = accesses, memory
             return memory

@@ -304,7 +304,7 @@ class _TermRows:
         total = int(row_ends[-1]) if size else 0
         places = np.repeat(self._starts - row_ends + self._sizes, self._sizes) + np.arange(total)
         slots = slot_of[self._numbers[places]]
-        found = (slots >= 0).nonzero()[0]
-        cells = slots[found] * size + np.searchsorted(row_ends, found, side="right")
+        matches = (slots >= 0).nonzero()[0]
+        cells = slots[matches] * size + np.searchsorted(row_ends, matches, side="right")
         counts = np.bincount(cells, minlength=len(terms) * size)
         return counts.reshape(len(terms), size).astype(np.float32)
