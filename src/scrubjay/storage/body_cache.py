@@ -183,7 +183,7 @@ def with_accesses(memory: Memory, accessed: int | None, count: int) -> Memory:
     values["access_count"] = count
     # A caller may change the metadata: that must not change the memory that is kept.
     values["metadata"] = deepcopy(memory.metadata) if memory.metadata else memory.metadata
-    # With `replace` it would take twice as long.
+    # With `replace` it would take longer.
     return cast("Callable[..., Memory]", Memory)(**values)
 
 
