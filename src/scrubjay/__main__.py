@@ -17,6 +17,11 @@ def main() -> None:
 
 def _run() -> None:
     """Run the bridge for `scrubjay mcp` without loading the rest; else run the command line."""
+    if sys.argv[-1:] == ["--help"]:
+        from scrubjay.surfaces.cli.help import print_help  # noqa: PLC0415
+
+        if (code := print_help(sys.argv[1:])) is not None:
+            sys.exit(code)
     if sys.argv[1:2] == ["mcp"] and "--help" not in sys.argv:
         from scrubjay.surfaces.mcp import bridge  # noqa: PLC0415
 

@@ -90,6 +90,16 @@ def test_the_help_of_all_commands_needs_no_engine() -> None:
     assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES))]
 
 
+def test_help_is_printed_from_the_table_without_loading_the_command_line() -> None:
+    calls = [["--help"], ["recall", "--help"], ["notes", "adopt", "--help"], ["search", "--help"], ["mcp", "--help"]]
+    loaded = _modules_after(RUN_MAIN.format(calls=calls)) - {"loaded"}
+    assert {name for name in loaded if name.startswith("scrubjay")} == {
+        "scrubjay", "scrubjay.__main__", "scrubjay.surfaces", "scrubjay.surfaces.cli", "scrubjay.surfaces.cli.help",
+        "scrubjay.version",
+    }  # fmt: skip
+    assert not {"typer", "click", "pydantic", "asyncio", "dataclasses"} & loaded
+
+
 def test_a_command_that_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
     settings = Settings(home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1)
     with background_daemon(settings, http=""):
