@@ -41,7 +41,7 @@ CURATION_SIZES ?= 4000 20000
 PROFILE_SIZES ?= 1000 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour dist test test-browser test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code profile docs pictures lock lock-interop clean
+.PHONY: help run tour dist test test-browser test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-million bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code profile docs pictures lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -104,6 +104,9 @@ bench: $(DONE)/test ## measure at 1,000 and 10,000 memories (BENCH_SIZES)
 bench-full: $(DONE)/test ## measure up to 100,000 memories (BENCH_FULL_SIZES)
 	$(BIN)/python -m benchmarks.run $(BENCH_FULL_SIZES)
 
+bench-million: $(DONE)/test ## measure up to a million memories with made vectors (ARGS="--sizes 10000 100000 --minutes 30")
+	@$(BIN)/python -m benchmarks.million $(ARGS)
+
 bench-scale: $(DONE)/test ## measure PostgreSQL beside the embedded store (SCALE_SIZES)
 	$(BIN)/python -m benchmarks.scale $(SCALE_SIZES)
 
@@ -136,7 +139,7 @@ profile: $(DONE)/test ## count what one remember and one recall do, by stage (PR
 bench-code: $(DONE)/test ## measure programs: their overhead, searches inside one, memory (ARGS="--calls 1000")
 	@$(BIN)/python -m benchmarks.code $(ARGS)
 
-docs: $(DONE)/core ## write docs/reference, the clients' methods, the REST examples and SECURITY.md's promises from the code
+docs: $(DONE)/core ## write docs/reference, the table of help, the clients' methods, the REST examples and SECURITY.md's promises from the code
 	$(BIN)/python -m scripts.client
 	$(BIN)/python -m scripts.examples
 	$(BIN)/python -m scripts.reference
