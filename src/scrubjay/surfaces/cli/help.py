@@ -1,7 +1,6 @@
 """Help from a table that `make docs` writes, so that `--help` does not load the packages of the command line."""
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,10 +14,7 @@ _HELP = "--help"
 
 def print_help(arguments: Sequence[str]) -> int | None:
     """Print the help of a command and return the exit code; None: the command line must do it."""
-    # A shell that completes a command sets a variable, and wants no help.
-    if arguments[-1:] != [_HELP] or "_SCRUBJAY_COMPLETE" in os.environ:
-        return None
-    if shutil.get_terminal_size().columns < COLUMNS:
+    if arguments[-1:] != [_HELP] or shutil.get_terminal_size().columns < COLUMNS:
         return None
     try:
         page = json.loads(PAGES.read_bytes()).get(" ".join(arguments[:-1]))
