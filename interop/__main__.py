@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from interop import conformance, inspector, openapi, sdks
+from interop import conformance, inspector, openapi, scripts, sdks
 from interop.checks import Check, Stage, run_all
 from interop.fixture import TOOLSET
 from interop.paths import Workspace
@@ -22,6 +22,7 @@ PARTS: Mapping[str, Callable[[Stage], list[Check]]] = {
     "conformance": conformance.checks,
     "sdks": sdks.checks,
     "openapi": openapi.checks,
+    "scripts": scripts.checks,
 }
 
 

@@ -1,12 +1,14 @@
+// @ts-check
 // What pages do besides HTML: search while the user types, and follow changes. Without JavaScript they still work.
 
 const PAUSE_MILLISECONDS = 120;
 
 /** @param {HTMLFormElement} form */
 function searchWhileTyping(form) {
-  const results = document.getElementById("results");
   const field = form.querySelector("input[type=search]");
-  if (!results || !(field instanceof HTMLInputElement)) return;
+  const shown = document.getElementById("results");
+  if (!shown || !(field instanceof HTMLInputElement)) return;
+  const results = shown;
   let timer = 0;
   let running = new AbortController();
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Draws a graph of some thousand memories on a canvas: panning, zooming and choosing. A worker lays it out meanwhile.
 
 /** @typedef {{id: string, label: string, kind: string, start: boolean}} GraphNode */
@@ -28,6 +29,10 @@ class GraphView {
     this.canvas = /** @type {HTMLCanvasElement} */ (frame.querySelector("canvas"));
     this.chosenText = /** @type {HTMLElement} */ (frame.querySelector(".chosen"));
     this.pen = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+    this.text = this.line = this.surface = "";
+    this.palette = LIGHT;
+    this.width = this.height = 0;
+    this.ratio = 1;
     this.scale = 1;
     this.left = 0;
     this.top = 0;

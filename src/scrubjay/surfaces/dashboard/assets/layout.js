@@ -1,3 +1,4 @@
+// @ts-check
 // Lays out a graph in a worker: springs pull linked nodes together, and all nodes push each other apart.
 
 const SPRING = 30;
@@ -25,6 +26,8 @@ class ForceLayout {
       this.x[i] = radius * Math.cos(i * 2.399963);
       this.y[i] = radius * Math.sin(i * 2.399963);
     }
+    this.left = this.top = 0;
+    this.size = 1;
     this.heat = count > 1 ? 1 : 0;
   }
 
