@@ -194,6 +194,6 @@ async def test_an_unexpected_error_reaches_the_middleware(
         def fail(*_: object, **__: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr("scrubjay.surfaces.rest.deps.MemoryClient.over", fail)
+        monkeypatch.setattr("scrubjay.surfaces.rest.deps.LocalService.over", fail)
         with pytest.raises(ZeroDivisionError):
             await ask(apps[way], "GET", "/api/v1/search", query="q=tea")

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import cast
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn._types import ASGI3Application, ASGISendEvent
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -286,12 +286,19 @@ class _HttpConnection(HttpToolsProtocol):
             # Without a token no one can keep a connection from being idle, for example by reading no response.
             self._idle.remove(self)
         application = _refuse_busy if self._is_over_limit() and not is_public else cast("ASGIApp", app)
+        joined = _JoinedWrites(self.transport)
+        cycle.transport = cast("Transport", joined)
 
         async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+            async def send_joined(message: Message) -> None:
+                joined.holds = _has_length(message)
+                await send(message)
+
             caller_gone.set(self._gone)
             try:
-                await application(scope, receive, send)
+                await application(scope, receive, send_joined)
             finally:
+                joined.flush()
                 if not cycle.response_complete:
                     # The client may have stopped reading.
                     self.loop.call_later(self._limits.close_seconds, self.transport.abort)
@@ -329,6 +336,36 @@ class _HttpConnection(HttpToolsProtocol):
     def _time_out(self) -> None:
         self._timer = None
         self.transport.abort()
+
+
+class _JoinedWrites:
+    """The transport of a response whose head waits for the body: each write costs the server, and wakes the client."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._held = b""
+        self.holds = False
+
+    def write(self, data: bytes) -> None:
+        """Send data after what is held, or hold it."""
+        self._held += data
+        if not self.holds:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what is held."""
+        if self._held:
+            held, self._held = self._held, b""
+            self._transport.write(held)
+
+    def close(self) -> None:
+        """Send what is held, and close the connection."""
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether the connection is closed or closing."""
+        return self._transport.is_closing()
 
 
 class _WebSocketConnection(WebSocketsSansIOProtocol):
@@ -370,6 +407,11 @@ async def _refuse_busy(scope: Scope, receive: Receive, send: Send) -> None:
         response = error_response(busy)
         response.headers.update({"x-request-id": request_id, "connection": "close"})
         await response(scope, receive, send)
+
+
+def _has_length(message: Message) -> bool:
+    """Whether a message is the head of a response whose body follows at once, and not bit by bit."""
+    return any(name == b"content-length" for name, _ in message.get("headers", ()))
 
 
 def _raw_response(status: HTTPStatus, detail: str) -> bytes:

@@ -13,7 +13,6 @@ from fastapi.params import Query as QueryParameter
 from fastapi.requests import HTTPConnection
 from fastapi.routing import APIRoute
 
-from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.lazy import dataclass
@@ -121,16 +120,11 @@ class RequestContext:
         """The front door of the memory."""
         return LocalService.over(self.dependencies.engine, self.dependencies.notes)
 
-    @property
-    def memory(self) -> MemoryClient:
-        """The verbs, on behalf of this caller."""
-        return MemoryClient.over(self.dependencies.engine, self.who, notes=self.dependencies.notes)
-
     async def call(self, request: Request[T]) -> T:
         """Carry out a request."""
         verb = verb_of(request)
         run = self.read if verb.reads or verb.stops else self.write
-        return await run(verb.name, self.memory.call(request), long=verb.long)
+        return await run(verb.name, self.service.call(request, who=self.who), long=verb.long)
 
     async def read(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
         """Run an operation that ends with its caller, as those that only read do."""
