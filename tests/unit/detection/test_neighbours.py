@@ -106,6 +106,17 @@ async def test_among_many_near_memories_those_of_the_window_are_searched_for(new
     assert not {memory.id for memory in old} & {done.merged_into, *(similar.id for similar in done.similar)}
 
 
+async def test_where_all_near_memories_are_recent_there_is_one_search(new_store: NewStores) -> None:
+    store = new_store(CountingStore)
+    index = RecordingIndex(store)
+    harness = world_of(store, index)
+    stored = [await harness.remember(Draft(text=f"{ROME} {'!' * number}", intent="new")) for number in range(1, 12)]
+    index.filters.clear()
+    done = await harness.remember(Draft(text=f"{ROME} ...", dry_run=True))
+    assert index.filters == [Filter()]
+    assert {done.merged_into, *(similar.id for similar in done.similar)} & {each.id for each in stored}
+
+
 async def test_gate_and_detection_each_handle_a_broken_index(new_store: NewStores) -> None:
     store = new_store(CountingStore)
     index = RecordingIndex(store, error=IndexUnavailable("it is in pieces"))

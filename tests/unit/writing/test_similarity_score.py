@@ -1,11 +1,18 @@
 """The similarity of two texts, and the differences that keep them apart."""
 
+from itertools import pairwise
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.writing_swaps import made_facts, names_in, swaps_of
+from scrubjay.text.related_words import related_terms
 from scrubjay.writing.similarity_score import compare_texts, exchanged_word, overlap
+
+# Words that are related, that join to one, or neither.
+TERMS = "woman girl man sun glass sunglass guitar instrument play music road street car vehicl dog cat tea".split()
 
 
 def test_a_text_is_the_same_as_itself() -> None:
@@ -62,6 +69,24 @@ def test_sunglasses_are_sun_glasses() -> None:
     assert overlap(("woman", "sun", "glass"), ("woman", "sunglass")) == 1.0
     assert overlap((), ()) == 1.0
     assert overlap((), ("woman",)) == 0.0
+
+
+@given(st.lists(st.sampled_from(TERMS), min_size=1, unique=True), st.lists(st.sampled_from(TERMS), min_size=1))
+def test_overlap_is_the_lesser_share_that_each_covers_of_the_other(first: list[str], second: list[str]) -> None:
+    assert overlap(first, second) == min(covered(first, second), covered(second, first))
+
+
+def covered(terms: list[str], others: list[str]) -> float:
+    """Return the share of terms that others cover, term by term."""
+    joined = {"".join(pair) for pair in pairwise(others)}
+    parts = {part for pair in pairwise(terms) if "".join(pair) in others for part in pair}
+    shares: list[float] = []
+    for term in terms:
+        listed = [each.closeness for each in related_terms(term) if each.term in others]
+        listed += [each.closeness for other in others for each in related_terms(other) if each.term == term]
+        is_there = term in others or term in joined or term in parts
+        shares.append(1.0 if is_there else max(listed, default=0.0))
+    return sum(shares) / len(terms)
 
 
 def test_no_single_thing_can_be_swapped_unnoticed() -> None:
