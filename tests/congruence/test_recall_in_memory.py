@@ -16,6 +16,7 @@ from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.storage.sqlite.connection import connect
+from scrubjay.storage.sqlite.lexicon_cache import LexiconCache
 from scrubjay.storage.sqlite.passage_table import PassageTable
 from scrubjay.storage.sqlite.reindex import PAGE_SIZE
 from scrubjay.storage.sqlite.rows import Freshness
@@ -53,18 +54,24 @@ steps = st.lists(
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(texts, sessions, days), min_size=2, max_size=10), steps, st.sampled_from([8, 24, 65_536]))
+@given(
+    st.lists(st.tuples(texts, sessions, days), min_size=2, max_size=10),
+    steps,
+    st.sampled_from([8, 24, 65_536]),
+    st.sampled_from([1, 3, 16]),
+)
 @few_examples
 async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
-    first: list[tuple[str, str, int]], happening: list[Step], max_rows: int
+    first: list[tuple[str, str, int]], happening: list[Step], max_rows: int, many_misses: int
 ) -> None:
     async with new_stores() as stores:
         fast = stores()
         slow, other = _open(fast), _open(fast)
         # It reads every row.
-        slow._table = slow._lexicon = None
+        slow._table = slow._lexicon = slow._empty = None
         # In some examples so small that it is emptied again and again.
         fast._table = table = PassageTable(Freshness(), max_rows=max_rows)
+        fast._lexicon = LexiconCache(Freshness(), many_misses=many_misses)
         stored = {memory.id: memory for memory in (_memory(*values) for values in first)}
         await fast.commit(a_commit(*stored.values()))
         for step in happening:

@@ -73,16 +73,27 @@ def decayed(relevance: float, *, rate: float, days: float) -> float:
     return relevance * math.exp(-rate * days)
 
 
-def relevance_at(memory: Memory, now: datetime, *, rate: float | None = None) -> float:
-    """Return the relevance of a memory at a moment, as it is shown; `rate`, if not by its kind."""
-    rate = rate_of(memory) if rate is None else rate
+def relevance_at(memory: Memory, now: datetime) -> float:
+    """Return the relevance of a memory at a moment, as it is shown."""
+    rate = rate_of(memory)
     if rate == _NONE:
         return memory.relevance
+    return round(decayed(memory.relevance, rate=rate, days=_unconfirmed_days_of(memory, now)), _DIGITS)
+
+
+def gain_by_kind(memory: Memory, now: datetime) -> float:
+    """Return how much more relevant a memory is at a moment than if it decayed as what lasts."""
+    if rate_of(memory) == LASTING:
+        return 0.0
+    lasting = decayed(memory.relevance, rate=LASTING, days=_unconfirmed_days_of(memory, now))
+    return relevance_at(memory, now) - round(lasting, _DIGITS)
+
+
+def _unconfirmed_days_of(memory: Memory, now: datetime) -> float:
     accessed = None if memory.last_accessed is None else to_micros(memory.last_accessed)
-    days = unconfirmed_days(
+    return unconfirmed_days(
         confirmed=to_micros(memory.last_confirmed or memory.date), accessed=accessed, now=to_micros(now)
     )
-    return round(decayed(memory.relevance, rate=rate, days=days), _DIGITS)
 
 
 def as_shown(memory: Memory, now: datetime) -> Memory:

@@ -18,14 +18,15 @@ def fit(hits: Sequence[Hit], *, max_tokens: int) -> tuple[list[Hit], int]:
     fitting: list[Hit] = []
     spent = 0
     for hit in hits:
-        room = max_tokens - spent
-        variants = ((variant, cost_of(variant)) for variant in _shorter_variants(hit))
-        shown, cost = next(((variant, cost) for variant, cost in variants if cost <= room), (None, 0))
-        if shown is None and not fitting:
-            shown = _cut(hit, max_tokens)
-            cost = cost_of(shown) if shown is not None else 0
-        if shown is None:
-            break
+        for shown in _shorter_variants(hit):
+            cost = cost_of(shown)
+            if spent + cost <= max_tokens:
+                break
+        else:
+            cut = None if fitting else _cut(hit, max_tokens)
+            if cut is None:
+                break
+            shown, cost = cut, cost_of(cut)
         fitting.append(shown)
         spent += cost
     return fitting, spent
@@ -34,11 +35,8 @@ def fit(hits: Sequence[Hit], *, max_tokens: int) -> tuple[list[Hit], int]:
 def cost_of(hit: Hit) -> int:
     """Return the cost of a hit in tokens of the model that reads it."""
     line = " ".join((hit.id, hit.name, hit.title, hit.passage, hit.mark, *hit.entities, *hit.why, hit.date.isoformat()))
-    return (
-        estimate_tokens(line)
-        + sum(map(_cost_of_neighbour, hit.around))
-        + (_cost_of_memory(hit.memory) if hit.memory else 0)
-    )
+    around = sum(map(_cost_of_neighbour, hit.around)) if hit.around else 0
+    return estimate_tokens(line) + around + (_cost_of_memory(hit.memory) if hit.memory else 0)
 
 
 def _shorter_variants(hit: Hit) -> Iterator[Hit]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
-from scrubjay.model.decay import LASTING, rate_of, relevance_at
+from scrubjay.model.decay import gain_by_kind
 from scrubjay.model.labels import source_at
 from scrubjay.model.memory import Memory, Source, Trust
 from scrubjay.model.query import Filter, facets_of
@@ -138,19 +138,12 @@ def _by_relevance(ranked: Iterable[RankedMemory], request: PageRequest) -> list[
     for match in ranked:
         best = match.best
         # What was not scored, such as a list of the latest, has no standing.
-        added = weight * _gain_by_kind(match.memory, request.now) if best.standing else 0.0
+        added = weight * gain_by_kind(match.memory, request.now) if best.standing else 0.0
         if added:
             best = best._replace(score=best.score + added, standing=best.standing + added)
             match = replace(match, best=best)  # noqa: PLW2901 - the same memory, in another place
         rescored.append(match)
     return sorted(rescored, key=lambda match: -match.best.score)
-
-
-def _gain_by_kind(memory: Memory, now: datetime) -> float:
-    """Return how much more relevant a memory is than if it decayed as facts do."""
-    if rate_of(memory) == LASTING:
-        return 0.0
-    return relevance_at(memory, now) - relevance_at(memory, now, rate=LASTING)
 
 
 def _by_project(ranked: Iterable[RankedMemory], request: PageRequest) -> list[RankedMemory]:

@@ -49,8 +49,9 @@ class MissingWords(NamedTuple):
 class LexiconCache:
     """Counts and postings of all lexicons. It is used by one thread, with one connection."""
 
-    def __init__(self, freshness: Freshness) -> None:
+    def __init__(self, freshness: Freshness, *, many_misses: int = _MANY_MISSES) -> None:
         self._freshness = freshness
+        self._many_misses = many_misses
         self._version = -1
         # Of the log, as far as it was read; how often the cache was used since the last commit.
         self._state: tuple[int, str] | None = None
@@ -187,7 +188,8 @@ class LexiconCache:
         if not missing or lexicon_no in self._whole:
             return []
         self._misses[lexicon_no] += 1
-        return [] if self._misses[lexicon_no] == _MANY_MISSES and self._read_whole(connection, lexicon_no) else missing
+        is_due = self._misses[lexicon_no] == self._many_misses
+        return [] if is_due and self._read_whole(connection, lexicon_no) else missing
 
     def _read_whole(self, connection: apsw.Connection, lexicon_no: int) -> bool:
         """Read a lexicon as a whole, unless it is large."""

@@ -42,6 +42,19 @@ async def test_an_encrypted_store_shows_nothing_of_its_documents(path: Path) -> 
     assert not words_in(path)
 
 
+async def test_the_first_document_of_a_collection_is_found_whoever_writes_it(path: Path) -> None:
+    store, other = [await SqliteStore.open(path, readers=1) for _ in range(2)]
+    memory = a_memory("a plain text")
+    await store.commit(a_commit(memory))
+    for writer, collection in ((store, "jobs"), (other, "rules")):
+        assert await store.documents_about("default", collection, [memory.id], limit=9) == []
+        document = a_document("j", collection=collection, value={"about": {"memory_id": memory.id}})
+        await writer.commit(a_commit(a_memory("another text"), documents=[document]))
+        assert len(await store.documents_about("default", collection, [memory.id], limit=9)) == 1
+    await other.close()
+    await store.close()
+
+
 async def test_documents_are_found_by_indexes(path: Path) -> None:
     store = await SqliteStore.open(path, readers=1)
     await store.put_document(a_document(due=moment(1)), base=None)

@@ -45,6 +45,20 @@ async def test_every_term_has_its_trigrams_and_nothing_else_has_any(store: Sqlit
     assert trigrams(store.path) == (set(), set())
 
 
+async def test_a_lexicon_that_was_read_as_a_whole_follows_every_commit(store: SqliteStore) -> None:
+    other = await SqliteStore.open(store.path, readers=1)
+    for writer, word in ((store, "acorn"), (other, "oak")):
+        for number in range(40):
+            statistics = await store.term_statistics("default", [word, f"word{number}"], state=State.LIVE)
+            assert statistics.frequencies == {}
+        await writer.commit(a_commit(a_memory(f"a jay hides the {word}")))
+        for _ in range(40):
+            statistics = await store.term_statistics("default", [word, "none"], state=State.LIVE)
+            assert statistics.frequencies == {word: 1}
+            assert await store.known_facets("default", ["kind=note", "kind=other"], state=State.LIVE)
+    await other.close()
+
+
 async def test_a_large_vocabulary_is_looked_up_alike(store: SqliteStore) -> None:
     await store.commit(a_commit(a_memory("January is cold")))
     few = await store.similar_terms("default", "januray", state=State.LIVE, limit=3)
