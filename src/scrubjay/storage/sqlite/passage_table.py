@@ -10,7 +10,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.model.memory import State
 from scrubjay.model.passage import AROUND, PASSAGES_PER_MEMORY, PassageColumns, PassageList, StoredPassage
+from scrubjay.storage.sqlite.lexicon import passage_count
 from scrubjay.storage.sqlite.neighbours import RankedRow, json_list, ranked_rows, session_rows
 from scrubjay.storage.sqlite.rows import Freshness, data_version, log_state, read_touches, space_number
 
@@ -18,6 +20,8 @@ Integers = NDArray[np.int64]
 # About a kilobyte each. A full table is emptied: the next recalls fill it again with what they need.
 _MAX_ROWS = 65_536
 _MIN_ROWS = 1_024
+# A space with more passages is read from the store: filling the table would cost more than it saves.
+_LARGEST_SPACE = 16_384
 # After so many changes the table is emptied, instead of reading them one by one.
 _MAX_CHANGES = 1_000
 # A session of at most so many passages is read as a whole: one passage after the other would be needed soon.
@@ -34,9 +38,10 @@ _CHANGED = """SELECT DISTINCT c.memory_no, coalesce(p.session_key, p.id) FROM ch
 class PassageTable:
     """Rows of passages by number, of all spaces. It is used by one thread, with one connection."""
 
-    def __init__(self, freshness: Freshness, *, max_rows: int = _MAX_ROWS) -> None:
+    def __init__(self, freshness: Freshness, *, max_rows: int = _MAX_ROWS, largest_space: int = _LARGEST_SPACE) -> None:
         self._freshness = freshness
         self._max_rows = max_rows
+        self._largest_space = largest_space
         self._version = -1
         self._cursor = 0
         self._upkeep = ""
@@ -73,7 +78,7 @@ class PassageTable:
     def load(self, connection: apsw.Connection, space: str, ids: Sequence[int]) -> PassageList | None:
         """Read the rows that are missing, in a transaction, and return the same; None if they have no place here."""
         space_no = space_number(connection, space)
-        if space_no is None:
+        if space_no is None or passage_count(connection, space, state=State.LIVE) > self._largest_space:
             return None
         self._follow(connection)
         numbers = sorted(set(ids))
