@@ -27,6 +27,9 @@ UNTRACED := unit/benchmarks unit/interop unit/curation/test_local_model.py unit/
 	surfaces/mcp/test_kg_differential.py surfaces/mcp/test_many_bridges.py surfaces/mcp/test_sdks.py
 CASES ?= 2
 
+# What `make test` leaves to `make test-failures`.
+FAILURES := tests/anomaly tests/attacks tests/conformance tests/congruence
+
 # Tests run in so many processes; 0 runs them in one, for a debugger. One more than there are cores: many wait for others.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
@@ -41,7 +44,7 @@ CURATION_SIZES ?= 4000 20000
 PROFILE_SIZES ?= 1000 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour dist test test-browser test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-million bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code profile docs pictures lock lock-interop clean
+.PHONY: help run tour dist test test-failures test-browser test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-million bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code profile docs pictures lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -56,8 +59,12 @@ tour: $(DONE)/core ## take the README's tour on a fresh store
 dist: $(DONE)/core ## build the wheel and the sdist into dist/, install them into an empty environment and use them
 	@$(BIN)/python scripts/dist.py
 
-test: $(DONE)/test ## run all tests (the cases of scenarios on PostgreSQL and Qdrant: make test-postgres)
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=15 --durations-min=1 --servers=without --ignore=tests/browser $(ARGS)
+test: $(DONE)/test ## run the tests that take least (the others: make test-failures, test-browser, test-postgres)
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=15 --durations-min=1 --servers=without \
+		$(FAILURES:%=--ignore=%) --ignore=tests/browser $(ARGS)
+
+test-failures: $(DONE)/test ## kill, cut off, attack and overload it, and compare the stores in all that they do
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 --servers=without $(FAILURES) $(ARGS)
 
 test-browser: $(DONE)/browser ## use the dashboard in Chromium, as people do
 	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --quiet tests/browser $(ARGS)
