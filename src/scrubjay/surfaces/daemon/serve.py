@@ -48,6 +48,8 @@ _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
 _IDLE_POLL_SECONDS = 1.0
 _FOLDER_POLL_SECONDS = 2.0
+# Background work that has not ended by then is cancelled again.
+_CANCEL_SECONDS = 5.0
 _SWITCH_SECONDS = 0.001
 
 
@@ -195,8 +197,12 @@ async def _in_background(*works: Coroutine[object, object, None]) -> AsyncGenera
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
+        running = set(tasks)
+        while running:
+            # Again and again: a library may turn a cancellation into an error, after which periodic work goes on.
+            for task in running:
+                task.cancel()
+            _, running = await asyncio.wait(running, timeout=_CANCEL_SECONDS)
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
