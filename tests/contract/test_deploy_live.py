@@ -39,6 +39,7 @@ class Deployment:
     url: str
     token: str
     servers: tuple[Daemon, Daemon]
+    balancer: subprocess.Popen[bytes]
 
     def client(self) -> httpx2.Client:
         return httpx2.Client(base_url=self.url, headers=self.headers, timeout=PATIENCE)
@@ -72,13 +73,16 @@ def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         for starting in [pool.submit(stack.enter_context, server) for server in (first, second)]:
             starting.result(PATIENCE)
-        address = stack.enter_context(run_balancer([_address(first), _address(second)], log=folder / "caddy.log"))
-        yield Deployment(url=address, token=json.loads(made)["secret"], servers=(first, second))
+        address, balancer = stack.enter_context(
+            run_balancer([_address(first), _address(second)], log=folder / "caddy.log")
+        )
+        token = json.loads(made)["secret"]
+        yield Deployment(url=address, token=token, servers=(first, second), balancer=balancer)
 
 
 @contextmanager
-def run_balancer(servers: list[str], *, log: Path) -> Generator[str]:
-    """Run the load balancer of the deployment in front of servers, and yield its address."""
+def run_balancer(servers: list[str], *, log: Path) -> Generator[tuple[str, subprocess.Popen[bytes]]]:
+    """Run the load balancer of the deployment in front of servers, and yield its address and its process."""
     with socket.socket() as reserved, log.open("wb") as file:
         # The balancer shares its port with this socket, which keeps it from all others and accepts nothing.
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -92,7 +96,7 @@ def run_balancer(servers: list[str], *, log: Path) -> Generator[str]:
         try:
             address = f"http://127.0.0.1:{port}"
             _wait_for(address, process, log)
-            yield address
+            yield address, process
         finally:
             process.kill()
             process.wait(PATIENCE)
@@ -157,11 +161,24 @@ def test_a_large_body_passes_the_balancer(deployment: Deployment) -> None:
 
 
 def test_requests_succeed_after_a_server_dies(deployment: Deployment) -> None:
-    deployment.servers[0].stop(signal.SIGKILL)
-    for number in range(12):
+    def write(number: int) -> httpx2.Response:
         with deployment.client() as web:
-            made = web.post("/api/v1/memories", json={"text": f"Written after a server had died, number {number}"})
-            assert made.status_code == 201, made.text
+            return web.post(
+                "/api/v1/memories",
+                json={"text": f"Written after a server had died, number {number}"},
+                headers={"idempotency-key": f"number-{number}"},
+            )
+
+    assert {write(number).status_code for number in range(4)} == {201}
+    with ThreadPoolExecutor(8) as pool:
+        # The balancer still has open connections to the server when requests come, and does not know that it died.
+        deployment.balancer.send_signal(signal.SIGSTOP)
+        deployment.servers[0].stop(signal.SIGKILL)
+        answers = [pool.submit(write, number) for number in range(4, 12)]
+        time.sleep(0.5)
+        deployment.balancer.send_signal(signal.SIGCONT)
+        assert {made.result(PATIENCE).status_code for made in answers} == {201}
+    assert {write(number).status_code for number in range(12, 16)} == {201}
 
 
 def _address(server: Daemon) -> str:

@@ -271,7 +271,7 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "due": lambda inputs: {"by": "2030-01-01T00:00:00Z"} if inputs.every(2) else {},
         "usage": lambda _: {"limit": 4},
         "health": lambda _: {"days": 4},
-        # So few that nothing is cut: what is depends on the cost of ids, which are random.
+        # So few that nothing is cut: what is depends on the cost of names, which may end with digits of random ids.
         "summarize": lambda inputs: (
             {"tags": [inputs.label]} if inputs.every(2) else {"since": "2000-01-01T00:00:00Z", "limit": 5}
         ),
