@@ -17,6 +17,7 @@ _FOUNDATION = (
     "scrubjay.workers",
     "scrubjay.errors",
     "scrubjay.telemetry",
+    "scrubjay.cancelling",
     "scrubjay.lazy",
 )
 # All that each room outside the layers of pyproject.toml may import, besides itself.

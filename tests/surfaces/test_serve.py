@@ -1,6 +1,5 @@
 """`scrubjay serve` as a process: its output, its signals, and the connection of the command line."""
 
-import asyncio
 import json
 import shutil
 import signal
@@ -17,7 +16,6 @@ from tests.surfaces.shell import run, run_json
 
 from scrubjay.paths import daemon_file, socket_file
 from scrubjay.surfaces.cli.serving import serve_plainly
-from scrubjay.surfaces.daemon import serve
 
 _CLIENT = {"name": "agent", "version": "1"}
 
@@ -168,22 +166,3 @@ def test_invalid_options_are_reported(home: Path, tmp_path: Path, options: tuple
 )
 def test_unusual_options_are_left_to_the_command_line(options: tuple[str, ...]) -> None:
     assert serve_plainly(options) is None
-
-
-async def test_background_work_that_outlives_its_cancellation_is_cancelled_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    cancellations = 0
-
-    async def go_on_once() -> None:
-        nonlocal cancellations
-        while cancellations < 2:
-            try:
-                await asyncio.sleep(PATIENCE)
-            except asyncio.CancelledError:
-                cancellations += 1
-
-    monkeypatch.setattr(serve, "_CANCEL_SECONDS", 0.01)
-    async with asyncio.timeout(PATIENCE / 2), serve._in_background(go_on_once()):
-        await asyncio.sleep(0)
-    assert cancellations == 2

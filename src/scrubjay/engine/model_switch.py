@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import InvalidInput, ScrubjayError, StaleVersion
 from scrubjay.indexing.backfill import backfill
 from scrubjay.indexing.reembed import build_beside, embed_all
@@ -303,8 +304,7 @@ class ModelSwitch:
     async def close(self) -> None:
         """Close the current model and former ones."""
         for former, task in list(self._retiring.items()):
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await cancel(task)
             await self._discard(former.model)
         self._retiring.clear()
         await _close(self.current)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Self
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import InvalidInput, StoreError
 from scrubjay.health.levels import Levels, measure
 from scrubjay.lookup.daily import DailyDocuments
@@ -132,8 +133,7 @@ class DailyLog:
     async def close(self) -> None:
         """Write the rest and stop."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel(self._task)
         await self.flush()
 
     async def _flush_later(self) -> None:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
+from scrubjay.cancelling import cancel
 from scrubjay.lazy import dataclass
 from scrubjay.ports import ChangeLog
 
@@ -81,8 +82,7 @@ class LeadershipCandidate(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel(self._task)
 
 
 @runtime_checkable

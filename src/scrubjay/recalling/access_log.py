@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import StoreError
 from scrubjay.ports import Clock, Records
 from scrubjay.recalling.usage import UsageLog
@@ -68,8 +69,7 @@ class AccessLog:
     async def close(self) -> None:
         """Write the rest and stop."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel(self._task)
         await self.flush()
         if self.usage is not None:
             await self.usage.close()

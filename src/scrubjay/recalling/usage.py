@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Self, cast
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import StoreError
 from scrubjay.lookup.daily import DailyDocuments
 from scrubjay.lookup.references import TolerantReader
@@ -228,8 +229,7 @@ class UsageLog:
     async def close(self) -> None:
         """Write the rest and stop."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel(self._task)
         await self.flush()
 
     def _counts(self, space: str) -> _Counts:

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from types import TracebackType
 from typing import Self
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import Busy, StoreError, TooManyRequests
 from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Change
@@ -17,6 +18,8 @@ _PAGE = 500
 _MAX_SUBSCRIBERS = 1_024
 _MAX_PER_CALLER = 64
 _RETRY_AFTER = 30
+# The stream of a client that does not read ends later.
+_CLOSE_SECONDS = 2.0
 # These change no memory, nor its place in the list.
 _IGNORED = frozenset({Action.EMBEDDED})
 # These change memories, but not the list of them.
@@ -38,7 +41,7 @@ Notify = Callable[[SpaceChange], None]
 class _Subscriber:
     space: str
     notify: Notify
-    on_close: Callable[[], None]
+    on_close: Callable[[], None] | None = None
     caller: str = ""
 
 
@@ -55,6 +58,7 @@ class ChangeBroadcaster:
         self._after = 0
         self._polling = asyncio.Lock()
         self._wake = asyncio.Event()
+        self._left = asyncio.Event()
         self._subscribers: set[_Subscriber] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -67,15 +71,14 @@ class ChangeBroadcaster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        await self.close()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel(self._task)
         await self._cluster.aclose()
 
     @asynccontextmanager
     async def subscribe(
-        self, space: str, notify: Notify, *, on_close: Callable[[], None] = lambda: None, caller: str = ""
+        self, space: str, notify: Notify, *, on_close: Callable[[], None] | None = None, caller: str = ""
     ) -> AsyncGenerator[None]:
         """Call `notify` for each change of a space from now on, and `on_close` when no more will come.
 
@@ -100,6 +103,7 @@ class ChangeBroadcaster:
             yield
         finally:
             self._subscribers.discard(subscriber)
+            self._left.set()
 
     def nudge(self) -> None:
         """Poll at once: this server or another one has written something."""
@@ -121,10 +125,18 @@ class ChangeBroadcaster:
                 for space in dict.fromkeys(change.space for change in page):
                     self._publish_page(space, [change for change in page if change.space == space])
 
-    def close(self) -> None:
-        """Tell all subscribers that no more changes will come."""
+    async def close(self) -> None:
+        """Tell all subscribers that no more changes will come, and wait until their streams have ended."""
+        streams: list[_Subscriber] = []
         for subscriber in list(self._subscribers):
-            subscriber.on_close()
+            if subscriber.on_close is not None:
+                subscriber.on_close()
+                streams.append(subscriber)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                while not self._subscribers.isdisjoint(streams):
+                    self._left.clear()
+                    await self._left.wait()
 
     def _publish_page(self, space: str, changes: Iterable[Change]) -> None:
         visible = [change for change in changes if change.action not in _IGNORED]

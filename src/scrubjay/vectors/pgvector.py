@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol
 
 from scrubjay import telemetry
+from scrubjay.cancelling import cancel
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.model.passage import Vector, require_valid_vector
@@ -159,8 +160,7 @@ class PgvectorIndex:
         """Stop; the next server continues an unfinished build."""
         for job in (self._job, self._indexing):
             if job is not None:
-                job.cancel()
-                await asyncio.gather(job, return_exceptions=True)
+                await cancel(job)
 
     # ---- the state of the database ---------------------------------------------------------------------
 

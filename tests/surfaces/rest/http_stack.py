@@ -72,4 +72,4 @@ async def open_stack(
             async with stack.open(web):
                 yield HttpStack(address=http_address(web), engine=engine, store=store, gate=gate, changes=changes)
                 # Streams end first, as in the daemon.
-                changes.close()
+                await changes.close()

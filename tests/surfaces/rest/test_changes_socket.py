@@ -176,8 +176,7 @@ async def test_it_is_closed_when_the_server_stops(settings: Settings) -> None:
     async with open_stack(settings, heartbeat_seconds=3600) as stack:
         context = open_websocket(stack.address)
         socket_client = await context.__aenter__()
-    # We say that we go away; the HTTP server says that the service restarts, if it is first.
-    assert await close_code_of(socket_client) in (1001, 1012)
+    assert await close_code_of(socket_client) == 1001
     await context.__aexit__(None, None, None)
 
 

@@ -115,9 +115,12 @@ async def test_there_is_room_for_so_many_and_all_are_let_go_at_the_end(store: Sq
     with pytest.raises(Busy, match="1,024 clients are subscribed already"):
         async with changes.subscribe("default", listener.notify):
             pass
-    changes.close()
+    closing = asyncio.create_task(changes.close())
+    await asyncio.sleep(0)
     assert listener.closed
     for subscription in crowd:
+        assert not closing.done(), "it waits until all streams have ended"
         await subscription.__aexit__(None, None, None)
+    await closing
     async with changes.subscribe("default", listener.notify):
         pass

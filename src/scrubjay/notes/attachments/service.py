@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from scrubjay.cancelling import cancel
 from scrubjay.engine import Engine
 from scrubjay.errors import Conflict, EmbeddingUnavailable, InvalidInput, NotFound, ScrubjayError, StaleVersion
 from scrubjay.lookup.branches import trunk_of
@@ -227,9 +228,7 @@ class Attachments:
 
     async def close(self) -> None:
         """Cancel the embedding tasks."""
-        for task in self._embedding_tasks:
-            task.cancel()
-        await asyncio.gather(*self._embedding_tasks, return_exceptions=True)
+        await cancel(*self._embedding_tasks)
 
     @property
     def _self(self) -> Caller:

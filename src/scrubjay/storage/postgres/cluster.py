@@ -9,6 +9,7 @@ from typing import LiteralString, cast
 
 import psycopg
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import StoreError
 from scrubjay.ports.cluster import LeadershipCandidate, Lease
 from scrubjay.storage.postgres.connection import Address, connect
@@ -74,8 +75,7 @@ async def listening(
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel(task)
 
 
 async def _listen(address: Address, hear: Callable[[], None], purged: Callable[[], None]) -> None:

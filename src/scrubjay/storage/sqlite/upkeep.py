@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import State
 from scrubjay.ports import BodyCheck, DamagedBody, Footprint, StoreStatistics
@@ -106,8 +107,7 @@ class SqliteUpkeep:
     async def close(self) -> None:
         """Cancel the indexing, which continues when the store is opened again, and wait for the training."""
         if self._reindexing is not None:
-            self._reindexing.cancel()
-            await asyncio.gather(self._reindexing, return_exceptions=True)
+            await cancel(self._reindexing)
         if self.training:
             await asyncio.gather(*self.training, return_exceptions=True)
 

@@ -17,6 +17,7 @@ from scrubjay import telemetry
 from scrubjay.app import open_engine_and_store
 from scrubjay.app.notes import open_notes
 from scrubjay.app.stores import is_encrypted
+from scrubjay.cancelling import cancel
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
@@ -48,8 +49,6 @@ _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
 _IDLE_POLL_SECONDS = 1.0
 _FOLDER_POLL_SECONDS = 2.0
-# Background work that has not ended by then is cancelled again.
-_CANCEL_SECONDS = 5.0
 _SWITCH_SECONDS = 0.001
 
 
@@ -148,7 +147,7 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         ):  # fmt: skip
             yield running
         # New requests are refused from here on, and running ones get their answers before the sockets close.
-        changes.close()
+        await changes.close()
         unfinished = await limiter.close(seconds=_patience(settings))
         if unfinished:
             _log.warning("requests are unfinished", extra={"fields": {"requests": unfinished}})
@@ -197,13 +196,7 @@ async def _in_background(*works: Coroutine[object, object, None]) -> AsyncGenera
     try:
         yield
     finally:
-        running = set(tasks)
-        while running:
-            # Again and again: a library may turn a cancellation into an error, after which periodic work goes on.
-            for task in running:
-                task.cancel()
-            _, running = await asyncio.wait(running, timeout=_CANCEL_SECONDS)
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(*tasks)
 
 
 async def _warm_up(engine: Engine) -> None:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from scrubjay import telemetry
+from scrubjay.cancelling import cancel
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.curation.runner import CurationRunner
 from scrubjay.engine import Engine
@@ -178,6 +179,4 @@ async def _run_while_leading(works: Sequence[Coroutine[object, object, None]], l
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(*tasks)

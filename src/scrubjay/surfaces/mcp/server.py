@@ -38,6 +38,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access
@@ -269,8 +270,7 @@ async def report_progress(send: SendProgress, *, seconds: float) -> AsyncGenerat
         reporter.end()
         await task
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel(task)
 
 
 class _ProgressReporter:

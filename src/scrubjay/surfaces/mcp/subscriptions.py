@@ -9,6 +9,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ListenHandler, ResourcesListChanged, ResourceUpdated, ServerEvent
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import StoreError, TooLarge
 from scrubjay.surfaces.changes import ChangeBroadcaster, SpaceChange
 
@@ -44,8 +45,7 @@ class Subscriptions:
             yield subscriptions
         finally:
             await subscriptions._stack.aclose()
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await cancel(task)
 
     async def attach(self, session: ServerSession, changes: ChangeBroadcaster, *, space: str) -> None:
         """Start to send the changes of a space to an initialized client."""
@@ -130,8 +130,7 @@ class _EventBus:
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await cancel(task)
 
     async def _deliver(self, still_allowed: StillAllowed, on_close: Callable[[], None]) -> None:
         while await self._wake.wait():

@@ -17,6 +17,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
+from scrubjay.cancelling import cancel
 from scrubjay.errors import InvalidInput, StoreError, TooManyRequests
 from scrubjay.lazy import dataclass
 from scrubjay.model.change import Action, Change
@@ -272,6 +273,4 @@ async def _run_until_first(*works: Coroutine[object, object, None]) -> None:
         for task in done:
             task.result()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(*tasks)
