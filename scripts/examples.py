@@ -472,7 +472,7 @@ async def _open_story(recording: Recording, settings: Settings) -> AsyncGenerato
         notes = await stack.enter_async_context(open_notes(settings, engine))
         changes = await stack.enter_async_context(ChangeBroadcaster(store))
         # Streams end first, as in the daemon.
-        stack.callback(changes.close)
+        stack.push_async_callback(changes.close)
         limiter = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
         server = HttpServer(
             dispatcher=RpcDispatcher(engine=engine, limiter=limiter, notes=notes),

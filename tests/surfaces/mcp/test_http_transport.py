@@ -57,7 +57,7 @@ async def _site(server: McpServer, tools: str = "") -> AsyncGenerator[HttpServer
             del http.headers["accept"]
             yield HttpServer(url, http)
     finally:
-        server.changes.close()
+        await server.changes.close()
         web.should_exit = True
         await task
 

@@ -154,7 +154,7 @@ async def test_streams_end_gracefully_when_the_server_leaves(settings: Settings)
         server.client("auto") as client,
         client.listen(resources_list_changed=True) as changes,
     ):
-        server.changes.close()
+        await server.changes.close()
         async for _ in changes:
             raise AssertionError
 
