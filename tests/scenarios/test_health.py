@@ -30,6 +30,7 @@ from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.render_health import show_health
 from scrubjay.surfaces.daemon.alerts import Webhook, look_at_health
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from tests.backends import backend
@@ -369,3 +370,18 @@ async def test_the_dashboard_of_grafana_names_metrics_that_exist(engine: Engine)
     assert named - set(re.findall(r"^(scrubjay_[a-z_]+)", text, re.MULTILINE)) == set()
     assert len(named) > 10
     assert sum(metrics.latencies()["recall"]) == 1
+
+
+async def test_the_cost_of_the_language_model_is_shown(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    report = await client(engine).health()
+    assert report.server is not None
+    day = ServerDay(date="2026-01-02", llm=LlmUsage(calls=3, tokens=900, cost=0.125))
+    llm: dict[str, str | int | float | bool] = {"calls_today": 2, "tokens_today": 60, "cost_today": 0.25}
+    report = replace(report, server=replace(report.server, llm=llm, days=(day,)))
+    show_health(report)
+    shown = capsys.readouterr().out
+    assert "today 2 calls, 60 tokens, cost 0.25, 0 failed" in shown
+    assert "2026-01-02  llm 3 calls, 900 tokens, cost 0.125, 0 failed" in shown
+    metrics = Metrics(engine=engine, limiter=RequestLimiter(max_requests=9, seconds=9))
+    metrics.health(report)
+    assert "scrubjay_llm_cost_today 0.25" in (await metrics.scrape())[1].decode().splitlines()
