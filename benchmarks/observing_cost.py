@@ -12,7 +12,7 @@ from scrubjay import telemetry
 from scrubjay.engine import Engine
 from scrubjay.model.requests import RecallRequest
 from scrubjay.observability.prometheus import Metrics
-from scrubjay.surfaces.daemon.limiter import KNOWN_VERBS, RequestLimiter
+from scrubjay.surfaces.daemon.limiter import RequestLimiter, known_verbs
 
 _SCRAPES = 50
 _ROUTES = 60
@@ -60,7 +60,7 @@ async def _recalls(
 def _fill(metrics: Metrics) -> None:
     """Use every verb and every route once."""
     with telemetry.observe(metrics):
-        for verb in KNOWN_VERBS:
+        for verb in known_verbs():
             for outcome in ("ok", "invalid_input", "not_found"):
                 with telemetry.request(verb) as request:
                     request.outcome = outcome

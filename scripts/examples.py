@@ -34,10 +34,11 @@ from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite.store import SqliteStore
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address
+from scrubjay.surfaces.daemon.http_server import HttpServer
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
+from scrubjay.surfaces.http.address import bind_http, http_address
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.conflicts import EXAMPLE_CONFLICT
 from scrubjay.surfaces.rest.openapi import describe_app

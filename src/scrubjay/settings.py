@@ -23,6 +23,7 @@ _POSITIVE = (
 )  # fmt: skip
 
 
+DEFAULT_TOOLS = "core"
 T = TypeVar("T", str, int, bool)
 
 
@@ -290,7 +291,7 @@ class Settings:
     )
     token: str = _setting("", "SCRUBJAY_TOKEN", "Token for that server. Never shown or logged.", secret=True)
     tools: str = _setting(
-        "core", "SCRUBJAY_TOOLS", "MCP toolsets for agents, for example `core,kg`; `all` means all of them."
+        DEFAULT_TOOLS, "SCRUBJAY_TOOLS", "MCP toolsets for agents, for example `core,kg`; `all` means all of them."
     )
     max_requests: int = _setting(
         1000,

@@ -15,7 +15,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.requests import CreateTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.lock import read_daemon_record
-from scrubjay.surfaces.http.server import ConnectionLimits
+from scrubjay.surfaces.http.limits import ConnectionLimits
 from tests.patience import PATIENCE
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.rest.http_stack import open_stack

@@ -12,7 +12,7 @@ import pytest
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.http.body import MAX_STREAM_BYTES
-from scrubjay.surfaces.http.server import ConnectionLimits
+from scrubjay.surfaces.http.limits import ConnectionLimits
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.openapi import describe_app
 from scrubjay.version import VERSION

@@ -45,7 +45,10 @@ VERBS = (
     ("status",),
 )
 # Modules for agents, browsers and rare file formats: a daemon loads them on demand.
-BESIDE = ("fastapi", "jsonschema", "mcp", "mcp_types", "onnxruntime", "pydantic", "ruamel", "typer")
+BESIDE = (
+    "click", "fastapi", "jsonschema", "mcp", "mcp_types", "onnxruntime", "pydantic", "ruamel",
+    "scrubjay.surfaces.mcp.toolsets", "starlette", "typer", "uvicorn",
+)  # fmt: skip
 RUN = """
 import sys
 from scrubjay.surfaces.cli.main import app
@@ -76,6 +79,22 @@ for arguments in {calls!r}:
     except SystemExit as left:
         assert not left.code, (arguments, left.code)
 print("loaded", *(set(sys.modules) - before - {{"__main__"}}))
+"""
+RUN_DAEMON = """
+import asyncio, sys
+from scrubjay.client import MemoryClient
+from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.serve import ServeOptions, open_daemon
+
+async def ask():
+    settings = Settings.load(environment=None, embedder="none", vector_index="scan")
+    async with open_daemon(ServeOptions(settings=settings, tools=settings.tools, http="127.0.0.1:0")):
+        async with MemoryClient(settings=settings) as memory:
+            await memory.remember("Ada likes green tea")
+            assert (await memory.recall("green tea")).hits
+
+asyncio.run(ask())
+print("loaded", *sys.modules)
 """
 
 
@@ -135,6 +154,12 @@ def test_a_process_asks_the_daemon_for_the_commands_that_it_carries_out(module: 
 def test_a_daemon_starts_without_its_background_modules() -> None:
     loaded = _modules_after("import sys, scrubjay.surfaces.cli.serving\nprint('loaded', *sys.modules)")
     assert "scrubjay.engine" in loaded
+    assert not [item for item in loaded if _is_of(item, BESIDE)]
+
+
+def test_a_daemon_that_was_asked_on_its_socket_has_not_loaded_its_modules_for_http(tmp_path: Path) -> None:
+    loaded = _modules_after(RUN_DAEMON, home=str(tmp_path / "data"))
+    assert "scrubjay.surfaces.daemon.http_on_demand" in loaded
     assert not [item for item in loaded if _is_of(item, BESIDE)]
 
 

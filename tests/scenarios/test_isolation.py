@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from scrubjay.model.verbs import VERBS
-from scrubjay.surfaces.daemon.limiter import KNOWN_VERBS
+from scrubjay.surfaces.daemon.limiter import known_verbs
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.backends import BACKENDS
 from tests.scenarios.mcp_calls import METHODS, TOOLS, uri_of
@@ -56,7 +56,7 @@ def test_every_tool_method_and_verb_has_a_rule() -> None:
     tools = {f"{toolset}/{tool.name}" for toolset, chosen in TOOLSETS.items() for tool in chosen}
     assert {operation.name for operation in TOOLS} == tools
     assert {operation.name for operation in CALLS} == {f"call/{verb}" for verb in VERBS}
-    methods = KNOWN_VERBS - set(VERBS) - {tool.name for chosen in TOOLSETS.values() for tool in chosen}
+    methods = known_verbs() - set(VERBS) - {tool.name for chosen in TOOLSETS.values() for tool in chosen}
     # A stream is no single answer, and only the owner's persistent connection subscribes.
     alone = {"subscriptions/listen", "resources/subscribe"}
     # Files are served over REST only, and its routes have rules.

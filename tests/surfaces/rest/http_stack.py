@@ -14,11 +14,12 @@ from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import Clock, RecordStore
 from scrubjay.settings import Settings
 from scrubjay.surfaces.changes import ChangeBroadcaster
-from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address
+from scrubjay.surfaces.daemon.http_server import HttpServer
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
-from scrubjay.surfaces.http.server import ConnectionLimits
+from scrubjay.surfaces.http.address import bind_http, http_address
+from scrubjay.surfaces.http.limits import ConnectionLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

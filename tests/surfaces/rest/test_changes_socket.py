@@ -27,7 +27,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import RunningDaemon
-from scrubjay.surfaces.http.server import ConnectionLimits
+from scrubjay.surfaces.http.limits import ConnectionLimits
 
 HEARTBEAT_SECONDS = 0.05
 UPGRADE = (

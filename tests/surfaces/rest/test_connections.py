@@ -16,7 +16,7 @@ from scrubjay.model.caller import Caller
 from scrubjay.model.draft import Draft
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import RunningDaemon
-from scrubjay.surfaces.http.server import ConnectionLimits
+from scrubjay.surfaces.http.limits import ConnectionLimits
 
 JSON = "content-type: application/json"
 SHORT_LIMITS = ConnectionLimits(

@@ -18,10 +18,11 @@ from websockets.exceptions import ConnectionClosed
 
 from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
 from scrubjay.model.caller import OWNER, Grant
-from scrubjay.surfaces.daemon.http_server import bind_http, http_address
-from scrubjay.surfaces.http.auth_middleware import LOOPBACK, AuthMiddleware, OriginCheck, RequestPolicy, RequestRecord
+from scrubjay.surfaces.http.address import LOOPBACK, bind_http, http_address
+from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, OriginCheck, RequestPolicy, RequestRecord
 from scrubjay.surfaces.http.body import BodyReader
-from scrubjay.surfaces.http.server import ConnectionLimits, serve_http
+from scrubjay.surfaces.http.limits import ConnectionLimits
+from scrubjay.surfaces.http.server import serve_http
 from scrubjay.surfaces.rest.app import make_bare_app
 from scrubjay.surfaces.rest.route import router
 

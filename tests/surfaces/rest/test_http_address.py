@@ -14,7 +14,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.caller import Caller
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.http_server import bind_http, http_address
+from scrubjay.surfaces.http.address import bind_http, http_address
 
 # An address of this machine that requires a token.
 OTHER_ADDRESS = "127.0.0.2"

@@ -13,10 +13,9 @@ from functools import partial
 from scrubjay.errors import InvalidInput, ScrubjayError, codes_of
 from scrubjay.install.commands import bridge_entry, own_command
 from scrubjay.paths import data_folder
-from scrubjay.settings import Settings
+from scrubjay.settings import DEFAULT_TOOLS, Settings
 from scrubjay.surfaces.daemon.logs import LEVELS, set_up_logs
 from scrubjay.surfaces.daemon.serve import RunningDaemon, ServeOptions, serve
-from scrubjay.surfaces.mcp.toolsets import pick
 
 _OFF = "off"
 # As agents, clients and service managers start a daemon: the options, and their settings.
@@ -102,10 +101,18 @@ def _print_welcome(running: RunningDaemon, *, tools: str) -> None:
         f"  for agents  {json.dumps({'mcpServers': {'scrubjay': entry}})}",
     ]
     if running.http:
-        request = _RECALL_REQUEST if any(tool.name == "recall" for tool in pick(tools)) else _LIST_REQUEST
+        request = _RECALL_REQUEST if _has_recall(tools) else _LIST_REQUEST
         lines += [
             f"  address     {running.http}",
             f"  try         curl -s {running.http}/mcp -H 'content-type: application/json' -d '{request}'",
         ]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+
+
+def _has_recall(tools: str) -> bool:
+    if tools == DEFAULT_TOOLS:
+        return True
+    from scrubjay.surfaces.mcp.toolsets import pick  # noqa: PLC0415 - a daemon without agents does not need it
+
+    return any(tool.name == "recall" for tool in pick(tools))

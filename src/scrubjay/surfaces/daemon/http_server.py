@@ -1,11 +1,9 @@
-"""The HTTP side of the daemon: its address, its authentication, and its routes for RPC, MCP and REST."""
+"""The HTTP side of the daemon: its routes for RPC, MCP and REST."""
 
 import asyncio
-import errno
-import logging
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
@@ -16,49 +14,36 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from scrubjay.auth.authenticator import Authenticator, Verifier
-from scrubjay.auth.issuer import TrustedIssuer, issuer_from_settings
+from scrubjay.auth.authenticator import Authenticator
 from scrubjay.auth.rate_limit import RateLimiter
 from scrubjay.auth.rate_limit_shared import SharedRateLimiter
-from scrubjay.engine import Engine
-from scrubjay.errors import InvalidInput, NotAllowed
+from scrubjay.errors import NotAllowed
 from scrubjay.lazy import dataclass
-from scrubjay.model.caller import Caller, Grant
-from scrubjay.model.requests import TokensRequest
-from scrubjay.model.token import TokenState
+from scrubjay.model.caller import Grant
 from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import RecordStore
 from scrubjay.ports.cluster import ClusterStore
 from scrubjay.rpc.codec import error_to_json, find_verb, problem
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decode_frame, encode_frame, require_same_protocol
 from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.http_access import host_names, make_authenticator
 from scrubjay.surfaces.daemon.lazy import make_on_demand, open_on_demand
 from scrubjay.surfaces.daemon.logs import log_access
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcCall, RpcDispatcher, parse_call, public_error
-from scrubjay.surfaces.http.auth_middleware import (
-    LOOPBACK,
-    AuthMiddleware,
-    OriginCheck,
-    RequestPolicy,
-    RequestRecord,
-    grant_of,
-)
-from scrubjay.surfaces.http.body import BodyReader, UploadBuffer, split_lines
+from scrubjay.surfaces.http.address import ALL_INTERFACES, LOOPBACK
+from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, OriginCheck, RequestPolicy, RequestRecord, grant_of
+from scrubjay.surfaces.http.body import BodyReader, split_lines
 from scrubjay.surfaces.http.browser_session import HOME, PREFIX
+from scrubjay.surfaces.http.limits import ConnectionLimits
 from scrubjay.surfaces.http.problems import error_response, is_json, not_declared_as_json, problem_response
-from scrubjay.surfaces.http.server import ConnectionLimits, RunningServer, serve_http
+from scrubjay.surfaces.http.server import RunningServer, serve_http
+from scrubjay.surfaces.http.upload import UploadBuffer
 from scrubjay.telemetry import request_id
 
 if TYPE_CHECKING:
     from scrubjay.surfaces.rest.deps import RestDependencies
 
-_log = logging.getLogger(__name__)
-_MAX_PORT = 65535
-_ALL_INTERFACES = ("0.0.0.0", "::")  # noqa: S104 - only compared
-# The system closes a connection whose client reads nothing for this long.
-_UNREAD_MILLISECONDS = 30_000
-_SETTING = "SCRUBJAY_HTTP"
 _MAX_WAITING_FRAMES = 64
 _GONE = 499
 _METHOD_NOT_ALLOWED = 405
@@ -80,8 +65,14 @@ class HttpServer:
     @asynccontextmanager
     async def open(self, listener: socket.socket) -> AsyncGenerator[RunningServer]:
         """Serve on a bound socket."""
+        authenticator = await make_authenticator(self.dispatcher.engine, self.store, self.settings, listener)
+        async with self.serve(listener, authenticator) as server:
+            yield server
+
+    @asynccontextmanager
+    async def serve(self, listener: socket.socket, authenticator: Authenticator) -> AsyncGenerator[RunningServer]:
+        """Serve on a bound socket those whom the authenticator admits."""
         host, port = listener.getsockname()[:2]
-        authenticator = await self._authenticator(host)
         async with (
             # Each takes as long to load as half of the daemon, and many daemons serve only the socket.
             make_on_demand(lambda: self._rest(authenticator)) as rest,
@@ -92,7 +83,6 @@ class HttpServer:
             app = http_app(self.dispatcher, policy=policy, rest=rest, mcp=mcp, dashboard=dashboard)
             async with serve_http(app, listener, limits=self.limits) as server:
                 self.metrics.clients("http", lambda: server.connections)
-                _log.info("listening", extra={"fields": {"http": http_address(listener)}})
                 yield server
 
     def _rest(self, authenticator: Authenticator) -> ASGIApp:
@@ -114,40 +104,12 @@ class HttpServer:
             space=self.settings.space, heartbeat_seconds=self.heartbeat_seconds, send_seconds=self.send_seconds,
         )  # fmt: skip
 
-    async def _authenticator(self, host: str) -> Authenticator:
-        settings, engine = self.settings, self.dispatcher.engine
-        issuer = issuer_from_settings(
-            issuer=settings.jwt_issuer, audience=settings.jwt_audience, jwks=settings.jwt_jwks,
-            spaces_claim=settings.jwt_spaces_claim,
-        )  # fmt: skip
-        # A client that uses another name of this server comes from elsewhere, for example through a proxy.
-        is_local = host in LOOPBACK and not self._host_names
-        if not is_local and issuer is None and not await _has_token(engine):
-            raise InvalidInput(
-                f"HTTP on {', '.join((host, *self._host_names))} needs a token, and there is none",
-                hint="Create one with `scrubjay tokens create`, or serve on 127.0.0.1 without SCRUBJAY_HOSTS",
-                setting=_SETTING,
-            )
-        if not is_local:
-            _log.warning("tokens cross the network in clear unless a proxy in front of the daemon provides TLS")
-        return Authenticator(
-            self.store,
-            clock=engine.clock,
-            requires_token=settings.require_token or not is_local,
-            verifier=_verifier(issuer, engine),
-        )
-
-    @property
-    def _host_names(self) -> tuple[str, ...]:
-        """The names of this server for other machines."""
-        return tuple(name.strip() for name in self.settings.hosts.split(",") if name.strip())
-
     def _policy(self, authenticator: Authenticator, host: str, port: int) -> RequestPolicy:
         store, per_minute = self.store, self.settings.requests_per_minute
         is_shared = isinstance(store, ClusterStore)
-        hosts = (*LOOPBACK, *self._host_names, *(() if host in _ALL_INTERFACES else (host,)))
+        hosts = (*LOOPBACK, *host_names(self.settings), *(() if host in ALL_INTERFACES else (host,)))
         return RequestPolicy(
-            origin_check=OriginCheck(hosts=hosts, port=port, any_address=host in _ALL_INTERFACES),
+            origin_check=OriginCheck(hosts=hosts, port=port, any_address=host in ALL_INTERFACES),
             authenticator=authenticator,
             rate_limiter=SharedRateLimiter(store, per_minute) if is_shared else RateLimiter(per_minute),
             body_reader=BodyReader(seconds=self.settings.operation_seconds),
@@ -160,48 +122,6 @@ class HttpServer:
         log_access(
             method=record.method, route=record.route, status=record.status, seconds=record.seconds, token=record.token
         )
-
-
-def bind_http(http: str, *, required: bool) -> socket.socket | None:
-    """Bind the socket for HTTP, before anything is opened, so that an error about the port comes first.
-
-    An address that the user named is required; the default one may be in use by another daemon.
-    """
-    host, port = _split(http)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol, because asyncio disables Nagle's algorithm only for sockets that it recognizes as TCP; else a
-    # response in two parts waits 40 ms for a delayed acknowledgement.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    with suppress(AttributeError, OSError):
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MILLISECONDS)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        if not required and error.errno == errno.EADDRINUSE:
-            _log.warning("the HTTP port is in use; serving the socket only", extra={"fields": {"http": http}})
-            return None
-        raise InvalidInput(
-            f"HTTP cannot be served on {http}: {error.strerror}",
-            hint="Choose another port with --http 127.0.0.1:PORT, or none with --http off",
-            setting=_SETTING,
-        ) from error
-    return listener
-
-
-def http_address(listener: socket.socket) -> str:
-    """Return the URL of a bound socket."""
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def http_addresses(http: str) -> dict[str, str]:
-    """Return the address of each interface at a URL, which is that of the dashboard."""
-    return {
-        "address": http, "mcp": f"{http}/mcp", "rest": f"{http}/api/v1", "docs": f"{http}/docs",
-        "metrics": f"{http}/metrics",
-    }  # fmt: skip
 
 
 def http_app(
@@ -304,24 +224,3 @@ async def _stream(call: RpcCall, dispatcher: RpcDispatcher, upload: UploadBuffer
             yield encode_frame(frame)
     finally:
         task.cancel()
-
-
-def _verifier(issuer: TrustedIssuer | None, engine: Engine) -> Verifier | None:
-    if issuer is None:
-        return None
-    # Loaded only for a trusted issuer.
-    from scrubjay.auth.jwt import JwtVerifier  # noqa: PLC0415
-
-    return JwtVerifier(issuer, clock=engine.clock)
-
-
-async def _has_token(engine: Engine) -> bool:
-    now = engine.clock.now()
-    return any(token.state(now) is TokenState.LIVE for token in await engine.tokens(TokensRequest(), who=Caller()))
-
-
-def _split(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    if not port.isdecimal() or int(port) > _MAX_PORT:
-        raise InvalidInput(f"{address!r} is not an address", hint="For example --http 127.0.0.1:7272", setting=_SETTING)
-    return (host.strip("[]") or LOOPBACK[0]), int(port)

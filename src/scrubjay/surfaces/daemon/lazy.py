@@ -4,9 +4,10 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 T = TypeVar("T")
 # Two threads that import packages that depend on each other could see half-loaded modules.
@@ -16,7 +17,7 @@ _loading = threading.Lock()
 class ManagedApp(Protocol):
     """An application that answers while it is open."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None: ...
 
     def open(self) -> AbstractAsyncContextManager[None]:
         """Open it for the duration of a block."""
@@ -34,7 +35,7 @@ async def load_in_thread(load: Callable[[], T]) -> T:
 
 
 @asynccontextmanager
-async def make_on_demand(make: Callable[[], ASGIApp]) -> AsyncGenerator[ASGIApp]:
+async def make_on_demand(make: "Callable[[], ASGIApp]") -> "AsyncGenerator[ASGIApp]":
     """Make an application in a thread once a request needs it; requests wait for it."""
     app = _PendingApp(lambda: load_in_thread(make))
     try:
@@ -44,7 +45,7 @@ async def make_on_demand(make: Callable[[], ASGIApp]) -> AsyncGenerator[ASGIApp]
 
 
 @asynccontextmanager
-async def open_on_demand(load: Callable[[], None], make: Callable[[], ManagedApp]) -> AsyncGenerator[ASGIApp]:
+async def open_on_demand(load: Callable[[], None], make: Callable[[], ManagedApp]) -> "AsyncGenerator[ASGIApp]":
     """Load packages in a thread once a request needs them, then make and open an application; requests wait for it."""
     opened, needed, closing = asyncio.get_running_loop().create_future(), asyncio.Event(), asyncio.Event()
 
@@ -63,7 +64,7 @@ async def open_on_demand(load: Callable[[], None], make: Callable[[], ManagedApp
                 opened.set_exception(error)
             raise
 
-    async def need() -> ASGIApp:
+    async def need() -> "ASGIApp":
         needed.set()
         return await opened
 
@@ -82,11 +83,11 @@ async def open_on_demand(load: Callable[[], None], make: Callable[[], ManagedApp
 class _PendingApp:
     """An application that may not be ready yet; the first request starts to load it."""
 
-    def __init__(self, load: Callable[[], Coroutine[object, object, ASGIApp]]) -> None:
+    def __init__(self, load: "Callable[[], Coroutine[object, object, ASGIApp]]") -> None:
         self._load = load
         self._app: asyncio.Task[ASGIApp] | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if self._app is None:
             self._app = asyncio.create_task(self._load())
         # A disconnected client must not cancel the application for the others.

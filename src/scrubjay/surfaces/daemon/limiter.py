@@ -5,16 +5,13 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
-
-from starlette.requests import ClientDisconnect
 
 from scrubjay import telemetry
 from scrubjay.errors import Busy, ScrubjayError
 from scrubjay.model.verbs import VERBS
-from scrubjay.surfaces.http.body import caller_gone
-from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from scrubjay.surfaces.http.caller import caller_gone, disconnect, is_disconnect
 from scrubjay.workers import Admission, admission
 
 T = TypeVar("T")
@@ -33,9 +30,17 @@ _METHODS = frozenset(
 )
 # Downloads over HTTP.
 _FILES = frozenset({"download_attachment", "export_note"})
-KNOWN_VERBS = frozenset(VERBS) | _METHODS | _FILES | {tool.name for tools in TOOLSETS.values() for tool in tools}
-"""The names in metrics, traces and logs; callers can send any name, and the rest is `OTHER`."""
+_BESIDE_TOOLS = frozenset(VERBS) | _METHODS | _FILES
 OTHER = "other"
+
+
+@cache
+def known_verbs() -> frozenset[str]:
+    """Return the names in metrics, traces and logs; callers can send any name, and the rest is `OTHER`."""
+    # A daemon without agents does not load the tools.
+    from scrubjay.surfaces.mcp.toolsets import TOOLSETS  # noqa: PLC0415
+
+    return _BESIDE_TOOLS | {tool.name for tools in TOOLSETS.values() for tool in tools}
 
 
 class RequestLimiter:
@@ -44,7 +49,7 @@ class RequestLimiter:
     A caller with a token may have half of them. A request counts until all of its work has ended.
     """
 
-    def __init__(self, *, max_requests: int, seconds: float, known_verbs: Collection[str] = KNOWN_VERBS) -> None:
+    def __init__(self, *, max_requests: int, seconds: float, known_verbs: Collection[str] | None = None) -> None:
         self._max_requests = max_requests
         self._seconds = seconds
         self._known_verbs = known_verbs
@@ -84,8 +89,9 @@ class RequestLimiter:
             except ScrubjayError as error:
                 request.outcome = _outcome(error)
                 raise
-            except ClientDisconnect:
-                request.outcome = "gone"
+            except Exception as error:
+                if is_disconnect(error):
+                    request.outcome = "gone"
                 raise
             finally:
                 admission.reset(token)
@@ -116,6 +122,8 @@ class RequestLimiter:
         return self.active
 
     def _label(self, verb: str) -> str:
+        if self._known_verbs is None:
+            return verb if verb in _BESIDE_TOOLS or verb in known_verbs() else OTHER
         return verb if verb in self._known_verbs else OTHER
 
     def _require_room(self, caller: str) -> None:
@@ -140,7 +148,7 @@ class RequestLimiter:
                 return await work
         except TimeoutError:
             if gone is not None and gone.done():
-                raise ClientDisconnect from None
+                raise disconnect() from None
             if limit.expired():
                 raise self._too_slow(verb, reads=True) from None
             raise

@@ -9,8 +9,6 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
-
 from scrubjay.engine import Engine
 from scrubjay.errors import NotAllowed
 from scrubjay.lazy import dataclass
@@ -21,13 +19,11 @@ from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.daemon.lazy import load_in_thread
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.socket_server import ClientHello, SessionHandler, parse_hello
-from scrubjay.surfaces.http.auth_middleware import grant_of
-from scrubjay.surfaces.mcp.tool import ToolContext
-from scrubjay.surfaces.mcp.toolsets import pick
 
 if TYPE_CHECKING:
     from scrubjay.surfaces.mcp.http_transport import McpSite
     from scrubjay.surfaces.mcp.server import Context
+    from scrubjay.surfaces.mcp.tool import ToolContext
 
 GrantCheck = Callable[[Grant], Awaitable[bool]]
 """Returns whether a grant is still valid."""
@@ -60,6 +56,8 @@ class McpSessions:
 
     def handshake(self, frame: Frame) -> SessionHandler:
         """Return the handler for the hello of an agent; raises if its choices are invalid."""
+        from scrubjay.surfaces.mcp.toolsets import pick  # noqa: PLC0415 - a daemon without agents does not need it
+
         hello = parse_hello(frame)
         tools, context = pick(hello.tools or self.tools), self._context(hello, None, OWNER)
 
@@ -73,7 +71,7 @@ class McpSessions:
                 writer.write(line)
                 await writer.drain()
 
-            def context_of(ctx: "Context") -> ToolContext:
+            def context_of(ctx: "Context") -> "ToolContext":
                 return self._context(hello, ctx, OWNER)
 
             server = make_server(tools, context=context_of, limiter=self.limiter, changes=self.changes)
@@ -88,15 +86,21 @@ class McpSessions:
         context = partial(self._http_context, is_valid=is_valid)
         return mcp_site(self.tools, context=context, limiter=self.limiter, changes=self.changes)
 
-    def _http_context(self, ctx: "Context", *, is_valid: GrantCheck) -> ToolContext:
+    def _http_context(self, ctx: "Context", *, is_valid: GrantCheck) -> "ToolContext":
         """Return the context of an authenticated request; raises NotAllowed for any other."""
+        from starlette.requests import Request  # noqa: PLC0415 - loaded by now
+
+        from scrubjay.surfaces.http.auth_middleware import grant_of  # noqa: PLC0415
+
         request: object = ctx.request
         if not isinstance(request, Request):
             raise NotAllowed("the request is not authenticated", hint="Send it by HTTP")
         grant = grant_of(request.scope)
         return replace(self._context(_NO_HELLO, ctx, grant), still_allowed=partial(is_valid, grant))
 
-    def _context(self, hello: ClientHello, ctx: "Context | None", grant: Grant) -> ToolContext:
+    def _context(self, hello: ClientHello, ctx: "Context | None", grant: Grant) -> "ToolContext":
+        from scrubjay.surfaces.mcp.tool import ToolContext  # noqa: PLC0415 - loaded by now
+
         # The name of a token identifies the agent; many agents share the name of a program.
         name = hello.agent or (grant.name if grant.id else _client_name(ctx))
         who = grant.caller(space=hello.space, agent=name, default=self.space)

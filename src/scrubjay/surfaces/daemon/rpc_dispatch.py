@@ -25,7 +25,7 @@ from scrubjay.rpc.codec import find_verb, parse_caller, parse_request, to_json_w
 from scrubjay.rpc.frames import Frame, pack_lines
 from scrubjay.service import LocalService
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
-from scrubjay.surfaces.http.body import UploadBuffer
+from scrubjay.surfaces.http.upload import UploadBuffer
 
 R = TypeVar("R")
 _BATCH = 50

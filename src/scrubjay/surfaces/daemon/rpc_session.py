@@ -10,7 +10,7 @@ from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
 from scrubjay.rpc.frames import Frame, LineJoiner, LineReader, decode_frame, encode_frame
 from scrubjay.surfaces.daemon.rpc_dispatch import RpcCall, RpcDispatcher, parse_call, public_error
-from scrubjay.surfaces.http.body import UploadBuffer
+from scrubjay.surfaces.http.upload import UploadBuffer
 
 
 @dataclass(frozen=True, slots=True)

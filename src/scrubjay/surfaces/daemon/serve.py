@@ -4,10 +4,11 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -27,12 +28,14 @@ from scrubjay.observability.prometheus import Metrics
 from scrubjay.observability.tracing import tracing
 from scrubjay.observability.watchdog import watch_loop
 from scrubjay.paths import socket_file
+from scrubjay.ports import RecordStore
 from scrubjay.rpc.frames import LineReader
-from scrubjay.settings import Settings
+from scrubjay.settings import DEFAULT_TOOLS, Settings
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.daemon.alerts import Webhook, look_at_health
 from scrubjay.surfaces.daemon.command_session import CommandSession
-from scrubjay.surfaces.daemon.http_server import HttpServer, bind_http, http_address, http_addresses
+from scrubjay.surfaces.daemon.http_access import make_authenticator
+from scrubjay.surfaces.daemon.http_on_demand import Connections, HttpOnDemand, listen_on_demand
 from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, record_daemon
 from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
@@ -40,8 +43,8 @@ from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 from scrubjay.surfaces.daemon.rpc_session import RpcSession
 from scrubjay.surfaces.daemon.socket_server import BACKLOG, SocketServer, bind_socket
 from scrubjay.surfaces.daemon.upkeep import Look, follow_model, keep_latencies, run_jobs, run_notes_sync, run_upkeep
-from scrubjay.surfaces.http.server import ACCEPTED_AT_ONCE, ConnectionLimits, RunningServer, allowed_connections
-from scrubjay.surfaces.mcp.toolsets import pick
+from scrubjay.surfaces.http.address import bind_http, http_address, http_addresses
+from scrubjay.surfaces.http.limits import ACCEPTED_AT_ONCE, ConnectionLimits, allowed_connections
 from scrubjay.text import related_words
 
 _log = logging.getLogger(__name__)
@@ -94,18 +97,18 @@ async def serve(options: ServeOptions, *, ready: Callable[[RunningDaemon], None]
 async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
     """Accept clients until the end of the block, and then finish the accepted requests."""
     settings = options.settings
-    pick(options.tools)
+    _require_tools(options.tools)
     async with AsyncExitStack() as stack:
         # One that a person starts replaces one that an agent has started, whose clients then come to it.
         lock = await hold_daemon_lock(settings.data, seconds=0.0 if options.idle else _patience(settings))
         stack.callback(lock.release)
-        socket = socket_file(settings.data)
-        record_daemon(settings.data, socket=socket, http="", idle=options.idle)
+        path = socket_file(settings.data)
+        record_daemon(settings.data, socket=path, http="", idle=options.idle)
         listener = bind_http(options.http, required=options.http_required) if options.http else None
         if listener is not None:
             stack.callback(listener.close)
         http = http_address(listener) if listener else ""
-        running = RunningDaemon(data=settings.data, socket=socket, http=http, stopping=asyncio.Event())
+        running = RunningDaemon(data=settings.data, socket=path, http=http, stopping=asyncio.Event())
         engine, store = await stack.enter_async_context(open_engine_and_store(settings, has_worker=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
         limiter = RequestLimiter(max_requests=settings.max_requests, seconds=settings.operation_seconds)
@@ -120,19 +123,17 @@ async def open_daemon(options: ServeOptions) -> AsyncGenerator[RunningDaemon]:
         sessions = McpSessions(
             engine=engine, limiter=limiter, changes=changes, space=settings.space, tools=options.tools, notes=notes
         )
-        addresses = {"socket": str(socket), **(http_addresses(http) if http else {})}
+        addresses = {"socket": str(path), **(http_addresses(http) if http else {})}
         dispatcher = RpcDispatcher(engine=engine, limiter=limiter, notes=notes, addresses=addresses)
-        record_daemon(settings.data, socket=socket, http=http, idle=options.idle)
-        http_server: RunningServer | None = None
+        record_daemon(settings.data, socket=path, http=http, idle=options.idle)
+        http_server: HttpOnDemand | None = None
         if listener is not None:
-            server = HttpServer(
-                dispatcher=dispatcher, store=store, mcp_sessions=sessions, metrics=metrics, settings=settings,
-                limits=ConnectionLimits(connections=allowed_connections()),
-            )  # fmt: skip
-            http_server = await stack.enter_async_context(server.open(listener))
+            http_server = await stack.enter_async_context(
+                _serve_http(listener, dispatcher, store=store, sessions=sessions, metrics=metrics, settings=settings)
+            )
         # The socket comes last, so that its clients find everything else open.
         socket_server = await stack.enter_async_context(
-            _serve_socket(socket, dispatcher=dispatcher, sessions=sessions, data=settings.data)
+            _serve_socket(path, dispatcher=dispatcher, sessions=sessions, data=settings.data)
         )
         metrics.clients("socket", lambda: socket_server.connections)
 
@@ -159,6 +160,36 @@ def _watch_health(engine: Engine, metrics: Metrics, settings: Settings) -> Look:
     if engine.reporter is not None:
         engine.reporter.latency.counts = metrics.latencies
     return partial(look_at_health, engine, webhook=webhook, publish=metrics.health)
+
+
+def _require_tools(tools: str) -> None:
+    """Raise InvalidInput if there are no such tools."""
+    if tools not in {"", DEFAULT_TOOLS}:
+        from scrubjay.surfaces.mcp.toolsets import pick  # noqa: PLC0415 - a daemon without agents does not need it
+
+        pick(tools)
+
+
+@asynccontextmanager
+async def _serve_http(
+    listener: socket.socket, dispatcher: RpcDispatcher, *, store: RecordStore, sessions: McpSessions, metrics: Metrics,
+    settings: Settings,
+) -> AsyncGenerator[HttpOnDemand]:  # fmt: skip
+    """Accept clients by HTTP."""
+    authenticator = await make_authenticator(dispatcher.engine, store, settings, listener)
+    limits = ConnectionLimits(connections=allowed_connections())
+
+    def load() -> Callable[[], AbstractAsyncContextManager[Connections]]:
+        from scrubjay.surfaces.daemon.http_server import HttpServer  # noqa: PLC0415 - many daemons have no such client
+
+        server = HttpServer(
+            dispatcher=dispatcher, store=store, mcp_sessions=sessions, metrics=metrics, settings=settings, limits=limits
+        )
+        return partial(server.serve, listener, authenticator)
+
+    async with listen_on_demand(listener, load) as http:
+        metrics.clients("http", lambda: http.connections)
+        yield http
 
 
 @asynccontextmanager

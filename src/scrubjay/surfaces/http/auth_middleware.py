@@ -27,6 +27,7 @@ from scrubjay.errors import (
 )
 from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Grant
+from scrubjay.surfaces.http.address import LOOPBACK
 from scrubjay.surfaces.http.body import BodyReader, ClientGone, replay_body
 from scrubjay.surfaces.http.browser_session import (
     LOGIN,
@@ -39,7 +40,6 @@ from scrubjay.surfaces.http.browser_session import (
 from scrubjay.surfaces.http.problems import error_response, unexpected_error
 
 _log = logging.getLogger(__name__)
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{0,5})?")
 _ID_HEADER = "x-request-id"
 _SWITCHING_PROTOCOLS = 101

@@ -1,20 +1,13 @@
-"""Request bodies: reading them within limits of size, time and memory, and buffering uploads of lines."""
+"""Request bodies: reading them within limits of size, time and memory."""
 
 import asyncio
-import secrets
-import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextvars import ContextVar
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope
 
-from scrubjay.errors import Busy, InvalidInput, TooLarge, TooSlow
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
+from scrubjay.errors import Busy, TooLarge, TooSlow
 
 # All bodies in memory together, so that a thousand clients cannot exhaust it.
 _MAX_BYTES_IN_MEMORY = 256 * 1024 * 1024
@@ -23,13 +16,6 @@ _RETRY_AFTER = 1
 _STREAMED_PATHS = ("/call/import_", "/api/v1/import")
 MAX_STREAM_BYTES = 4 * 1024**3
 _MAX_LINE_BYTES = 16 * 1024 * 1024
-_CHUNK_BYTES = 1024 * 1024
-_KEY_BYTES = 32
-_NONCE_BYTES = 16
-
-
-caller_gone: ContextVar["asyncio.Future[None] | None"] = ContextVar("caller_gone", default=None)
-"""Is done once the client of the current HTTP request has disconnected."""
 
 
 class ClientGone(Exception):
@@ -116,73 +102,6 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
     return receive_replayed
 
 
-class UploadBuffer:
-    """Uploaded lines, in a temporary file: an import reads them more than once.
-
-    `encrypted`: the file holds nothing in clear, and the key of its own is only in memory.
-    """
-
-    def __init__(self, *, encrypted: bool = False) -> None:
-        self._file: IO[bytes] | None = None
-        self._encrypted = encrypted
-        self._cipher: Cipher[None] | None = None
-        self._encryptor: CipherContext | None = None
-
-    def add(self, lines: Iterable[str | bytes]) -> None:
-        """Append lines."""
-        if self._file is None:
-            # An unnamed file: the system removes it even if the process is killed.
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-            if self._encrypted:
-                self._cipher = _new_cipher()
-                self._encryptor = self._cipher.encryptor()
-        for line in lines:
-            raw = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
-            raw = raw.rstrip(b"\n") + b"\n"
-            self._file.write(self._encryptor.update(raw) if self._encryptor else raw)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the buffer has no lines."""
-        return self._file is None
-
-    def lines(self) -> Iterator[str]:
-        """Yield all lines from the first; raise InvalidInput for a line that is not UTF-8."""
-        if self._file is None:
-            return
-        self._file.seek(0)
-        stored = self._decrypted_lines(self._file) if self._cipher else self._file
-        for number, line in enumerate(stored, start=1):
-            try:
-                text = line.decode("utf-8", "surrogatepass")
-            except UnicodeDecodeError as error:
-                raise InvalidInput(
-                    f"line {number:,} is not UTF-8 at byte {error.start:,}", hint="Export it again, or convert it"
-                ) from None
-            yield text
-
-    def _decrypted_lines(self, file: IO[bytes]) -> Iterator[bytes]:
-        assert self._cipher is not None
-        decryptor, rest = self._cipher.decryptor(), b""
-        while chunk := file.read(_CHUNK_BYTES):
-            *lines, rest = (rest + decryptor.update(chunk)).split(b"\n")
-            yield from (line + b"\n" for line in lines)
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-
-    async def read_from(self, lines: AsyncIterator[bytes]) -> None:
-        """Append all lines of a stream; close the buffer if the stream fails."""
-        try:
-            async for line in lines:
-                self.add([line])
-        except BaseException:
-            self.close()
-            raise
-
-
 async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the lines of a stream of bytes; the last one may lack a line end."""
     rest = b""
@@ -194,14 +113,6 @@ async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield line
     if rest:
         yield rest
-
-
-def _new_cipher() -> "Cipher[None]":
-    """Return a stream cipher with a new key."""
-    # Loaded on demand: few stores are encrypted.
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms  # noqa: PLC0415
-
-    return Cipher(algorithms.ChaCha20(secrets.token_bytes(_KEY_BYTES), bytes(_NONCE_BYTES)), mode=None)
 
 
 def _require_within(size: int, limit: int) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import socket
-import sys
 import time
 from asyncio import AbstractEventLoop, TimerHandle, Transport
 from collections.abc import AsyncGenerator, Generator
@@ -22,11 +21,11 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from scrubjay.errors import Busy
-from scrubjay.lazy import dataclass
 from scrubjay.rpc.codec import PROBLEM, problem
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.auth_middleware import PUBLIC_PATHS
-from scrubjay.surfaces.http.body import caller_gone
+from scrubjay.surfaces.http.caller import caller_gone
+from scrubjay.surfaces.http.limits import ACCEPTED_AT_ONCE, BACKLOG, ConnectionLimits
 from scrubjay.surfaces.http.problems import error_response
 from scrubjay.telemetry import incoming_request, new_request_id
 
@@ -37,45 +36,9 @@ _RETRY_AFTER = 1
 _MAX_MESSAGE_BYTES = 4096
 # The parser refuses longer URLs.
 _MAX_URL_BYTES = 65_535
-_BACKLOG = 2048
-ACCEPTED_AT_ONCE = 32
-"""Connections that the event loop accepts before it looks at them: they have descriptors and are not counted yet."""
-_MAX_CONNECTIONS = 4096
-# Descriptors for the store, the files, the clients on the socket, and connections that are accepted but not counted.
-_RESERVED_DESCRIPTORS = 384
-_WANTED_DESCRIPTORS = 2 * _MAX_CONNECTIONS
 # Connections over the limit that wait for an answer: health checks get theirs, others are asked to retry.
 _SPARE_CONNECTIONS = 16
 _SECONDS_BETWEEN_REPORTS = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionLimits:
-    """How long the server waits for clients, how large a request's head may be, and how many clients may connect."""
-
-    head_seconds: float = 20.0
-    head_bytes: int = 64 * 1024
-    keep_alive_seconds: int = 30
-    ping_seconds: float = 20.0
-    close_seconds: int = 5
-    connections: int = _MAX_CONNECTIONS
-
-
-def allowed_connections() -> int:
-    """Raise this process's limit of open files, and return how many connections leave enough of them for the rest."""
-    if sys.platform == "win32":
-        return _MAX_CONNECTIONS
-    import resource  # noqa: PLC0415 - not available on Windows
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # `RLIM_INFINITY` is negative on some systems.
-    limit = _WANTED_DESCRIPTORS if hard < 0 else min(hard, _WANTED_DESCRIPTORS)
-    if 0 <= soft < limit:
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-        except (OSError, ValueError):
-            limit = soft
-    return min(_MAX_CONNECTIONS, max(limit // 4, limit - _RESERVED_DESCRIPTORS))
 
 
 class RunningServer:
@@ -100,7 +63,7 @@ async def serve_http(
     while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event to wait for
         await asyncio.sleep(_START_POLL_SECONDS)
     # The server has made its queue as short as the number that it accepts at once.
-    listener.listen(_BACKLOG)
+    listener.listen(BACKLOG)
     try:
         yield RunningServer(server)
     finally:

@@ -36,7 +36,8 @@ from scrubjay.model.results import Outcome, Status
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.transfer import Imported
-from scrubjay.surfaces.http.body import ClientGone, UploadBuffer, split_lines
+from scrubjay.surfaces.http.body import ClientGone, split_lines
+from scrubjay.surfaces.http.upload import UploadBuffer
 from scrubjay.surfaces.rest.deps import OneSpaceContext, RequestContext, WriteContext
 from scrubjay.surfaces.rest.requests import MAX_LABEL_LENGTH, Fields, SelectionBody, body_of, query_of
 from scrubjay.surfaces.rest.route import EXAMPLE_ID, json_response, router

@@ -13,8 +13,8 @@ from tests.unit.surfaces.http.messages import ResponseRecorder, client_sending, 
 from scrubjay import telemetry
 from scrubjay.errors import KeysUnavailable, NotAdmitted, NotAllowed, ScrubjayError, StoreBusy, TooManyRequests
 from scrubjay.model.caller import Grant
+from scrubjay.surfaces.http.address import LOOPBACK
 from scrubjay.surfaces.http.auth_middleware import (
-    LOOPBACK,
     AuthMiddleware,
     OriginCheck,
     RequestPolicy,

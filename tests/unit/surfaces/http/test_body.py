@@ -10,7 +10,8 @@ from tests.unit.surfaces.http.messages import client_sending, scope_of
 
 from scrubjay.errors import Busy, InvalidInput, TooLarge, TooSlow
 from scrubjay.surfaces.http import body as body_module
-from scrubjay.surfaces.http.body import BodyReader, ClientGone, UploadBuffer, replay_body, split_lines
+from scrubjay.surfaces.http.body import BodyReader, ClientGone, replay_body, split_lines
+from scrubjay.surfaces.http.upload import UploadBuffer
 
 
 def silent_client() -> Receive:

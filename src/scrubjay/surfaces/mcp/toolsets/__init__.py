@@ -12,13 +12,13 @@ from scrubjay.model.memory import Json
 from scrubjay.model.requests import SetRulesRequest
 from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.rpc.codec import to_json
+from scrubjay.settings import DEFAULT_TOOLS
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, drop_empty, room_for, trim_lists
 from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import code, core, curation, enhanced, entities, items, kg, notes, session, smart
 from scrubjay.surfaces.mcp.toolsets.schema import output_schema, verb_schema
 
-DEFAULT = "core"
 ALL = "all"
 
 _WRITTEN: dict[str, tuple[Tool, ...]] = {
@@ -76,7 +76,7 @@ _ENGINE_WORDS = frozenset(VERBS) | {
 
 def pick(names: str = "") -> tuple[Tool, ...]:
     """Return the tools of comma-separated toolsets; no name means the default, `all` means all of them."""
-    chosen = {name.strip() for name in (names.strip() or DEFAULT).split(",") if name.strip()}
+    chosen = {name.strip() for name in (names.strip() or DEFAULT_TOOLS).split(",") if name.strip()}
     for name in chosen:
         if name != ALL and name not in TOOLSETS:
             raise InvalidInput(
