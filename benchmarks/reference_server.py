@@ -25,8 +25,6 @@ _INSTALL_TIMEOUT = 60.0
 _ANSWER_TIMEOUT = 30.0
 _LONGEST_LINE = 256 * 1024 * 1024
 _PROTOCOL = "2025-06-18"
-# One call fills many entities, because the time of single calls grows with the square of the size.
-_PORTION = 500
 
 
 class Unavailable(Exception):
@@ -79,15 +77,13 @@ class StdioClient:
 async def measure(
     program: Program, sentences: Sequence[str], questions: Sequence[str], *, file: Path, operations: int, seconds: float
 ) -> Reference:
-    """Fill the server with all but the last sentences, then time the last ones and the questions."""
+    """Fill the server's file with all but the last sentences, then time the last ones and the questions."""
     filled, timed = sentences[:-operations], sentences[-operations:]
+    # A line for each entity, as the server writes them, which rewrites the whole file at every call.
+    with file.open("w", encoding="utf-8") as lines:
+        for number, sentence in enumerate(filled):
+            lines.write(json.dumps({"type": "entity", **_entity(sentence, number)}) + "\n")
     async with session(program, file=file) as server:
-        for start in range(0, len(filled), _PORTION):
-            batch = [
-                _entity(sentence, number)
-                for number, sentence in enumerate(filled[start : start + _PORTION], start=start)
-            ]
-            await _call(server, "create_entities", {"entities": batch})
         entities = [_entity(sentence, number) for number, sentence in enumerate(timed, start=len(filled))]
         create = await _time_calls(
             server, "create_entities", [{"entities": [entity]} for entity in entities], seconds=seconds

@@ -1,5 +1,6 @@
 """Measures Scrubjay at several sizes: `python -m benchmarks.run 1000 10000`. See benchmarks/README.md."""
 
+import argparse
 import asyncio
 import json
 import os
@@ -44,20 +45,24 @@ _SHARED = slice(325, 581)
 _BATCHED = slice(581, 800)
 # Texts that are written at once; twenty of them warm up the store before.
 _MANY = 1_020
-# The reference server rewrites its whole file at every write.
-_REFERENCE_UP_TO = 10_000
 _REFERENCE_OPERATIONS = 100
 _REFERENCE_SECONDS = 20.0
 
 
 def main() -> None:
     """Measure at the sizes that the arguments name, and print and write the results."""
-    sizes = sorted({int(size.replace(",", "").replace("_", "")) for size in sys.argv[1:]})
-    if not sizes or sizes[0] < 2 * _REFERENCE_OPERATIONS:
-        raise SystemExit("usage: python -m benchmarks.run SIZE…, each at least 200")
-    results = asyncio.run(Benchmark(Console()).run(sizes))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument("sizes", nargs="+", type=_size, metavar="SIZE", help="a number of memories, at least 200")
+    results = asyncio.run(Benchmark(Console()).run(sorted(set(parser.parse_args().sizes))))
     (FOLDER / "results.json").write_text(json.dumps(asdict(results), indent=1) + "\n", encoding="utf-8")
     (FOLDER / "results.md").write_text(markdown(results), encoding="utf-8")
+
+
+def _size(text: str) -> int:
+    size = int(text.replace(",", ""))
+    if size < 2 * _REFERENCE_OPERATIONS:
+        raise argparse.ArgumentTypeError(f"{size} is less than {2 * _REFERENCE_OPERATIONS}")
+    return size
 
 
 class Benchmark:
@@ -177,7 +182,7 @@ class Benchmark:
         *,
         file: Path,
     ) -> Reference | None:
-        if program is None or len(sentences) > _REFERENCE_UP_TO:
+        if program is None:
             return None
         self._say(f"the reference server at {len(sentences):,}")
         try:
