@@ -146,6 +146,8 @@ def count_exceeds(
     most: int = _MAX_NEW, *, memory: Memory, passages: Sequence[Passage], before: Memory | None, now: datetime
 ) -> bool:
     """Check whether a memory has more new statements than so many; by default, than `detect` compares."""
+    if len(statements_of(memory.content[:_MAX_CONTENT])) + len(memory.observations) <= most:
+        return False
     return next(islice(_new_statements(memory, passages, before=before, now=now), most, None), None) is not None
 
 
@@ -237,10 +239,10 @@ class _Comparison:
     def with_lists(self, others: Iterable[Memory], *, same_entity: frozenset[str]) -> Iterator[ConflictRecord]:
         """Return a conflict for each memory whose observations are much the same."""
         mine = [observation.text for observation in self.memory.current_observations(self.origin.at)]
-        for other in others:
+        for other in others if mine else ():
             theirs = [observation.text for observation in other.current_observations(self.origin.at)]
             longest = max(len(mine), len(theirs))
-            if not mine or not theirs or longest > _MAX_LIST or _are_unrelated(self.memory, other):
+            if not theirs or longest > _MAX_LIST or _are_unrelated(self.memory, other):
                 continue
             finding = compare_lists(mine, theirs)
             is_enough = other.id in same_entity or overlap_ratio(mine, theirs) * longest >= _MIN_OVERLAP

@@ -62,7 +62,7 @@ class BatchRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLimits:
-    """The size of a batch. Padding counts: each text has the length of the longest, up to `text_characters`.
+    """The size of a batch. With `pads` each text has the length of the longest, up to `text_characters`.
 
     A text longer than `alone` is a batch of its own; shorter ones do not wait for its end.
     """
@@ -72,6 +72,7 @@ class BatchLimits:
     text_characters: int = 1024
     alone: int = 1_000_000
     concurrent: int = 1
+    pads: bool = True
 
 
 class BatchingEmbedder:
@@ -326,7 +327,10 @@ class _QueuedText:
 
 
 class _TextQueue:
-    """Waiting texts by length, so that a batch has little padding: the first in the queue and others of its length."""
+    """Waiting texts by length, so that a batch has little padding: the first in the queue and others of its length.
+
+    Without padding a batch has the first texts, whatever their lengths, so that none is overtaken by later ones.
+    """
 
     def __init__(self, limits: BatchLimits) -> None:
         self._limits = limits
@@ -342,14 +346,14 @@ class _TextQueue:
         for position, text in enumerate(request.texts):
             turn = place + max(position // self._limits.texts, characters // self._limits.characters)
             characters += self._size(text)
-            bucket = self._buckets.setdefault(_bucket(self._size(text)), [])
+            bucket = self._buckets.setdefault(self._bucket(self._size(text)), [])
             heapq.heappush(bucket, (turn, next(self._arrivals), _QueuedText(request, position, text)))
 
     def take_batch(self, *, only_short: bool = False) -> list[_QueuedText]:
         """Remove and return the next batch, without texts of finished requests; empty if there is none."""
         batch: list[_QueuedText] = []
         # A bucket has texts of similar lengths, so that one below the limit's has short texts only.
-        least = _bucket(self._limits.alone) if only_short else math.inf
+        least = self._bucket(self._limits.alone + 1) if only_short else math.inf
         while not batch and (keys := [key for key in self._buckets if key < least]):
             # The turn and the arrival of a bucket's first item are unique, so items are never compared.
             key = min(keys, key=lambda key: self._buckets[key][0])
@@ -379,22 +383,25 @@ class _TextQueue:
 
     def _take_from(self, bucket: list[tuple[int, int, _QueuedText]]) -> list[_QueuedText]:
         batch: list[_QueuedText] = []
-        longest = 0
+        longest = total = 0
         while bucket and len(batch) < self._limits.texts:
             item = bucket[0][2]
             if not item.request.is_done:
-                longest = max(longest, self._size(item.text))
+                size = self._size(item.text)
+                longest, total = max(longest, size), total + size
+                characters = longest * (len(batch) + 1) if self._limits.pads else total
                 # A long text gains nothing from company, and others wait for the end of its batch.
-                if batch and (longest > self._limits.alone or longest * (len(batch) + 1) > self._limits.characters):
+                if batch and (longest > self._limits.alone or characters > self._limits.characters):
                     break
                 batch.append(item)
             heapq.heappop(bucket)
         return batch
 
+    def _bucket(self, size: int) -> int:
+        """Return the bucket of a length; with padding its longest text is at most 1.4 times as long as the shortest."""
+        if not self._limits.pads:
+            return int(size > self._limits.alone)
+        return int(2 * math.log2(max(size, _SHORT_TEXT)))
+
     def _size(self, text: str) -> int:
         return min(len(text), self._limits.text_characters)
-
-
-def _bucket(size: int) -> int:
-    """Return the bucket of a length: the longest text of a bucket is at most 1.4 times as long as the shortest."""
-    return int(2 * math.log2(max(size, _SHORT_TEXT)))

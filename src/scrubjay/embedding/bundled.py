@@ -41,7 +41,7 @@ def data_file(name: str) -> Path:
 def _embedder(bundle: ModelBundle, *, threads: int, profile: Profile, query_cache_size: int = 256) -> BatchingEmbedder:
     name = model_id(bundle.profile.model, pooling=profile.pooling, text_prefix=profile.text_prefix)
     model = OnnxModel(replace(bundle, profile=replace(profile, model=name)), threads=threads)
-    limits = BatchLimits(alone=_LONG_TEXT)
+    limits = BatchLimits(alone=_LONG_TEXT, pads=not bundle.alone)
     # A second thread, for short texts beside a long one.
     return BatchingEmbedder(ThreadedEncoder(model, threads=2), limits=limits, query_cache_size=query_cache_size)
 

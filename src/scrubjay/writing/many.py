@@ -39,7 +39,6 @@ from scrubjay.text.passages import passages_of
 from scrubjay.writing import results
 from scrubjay.writing.compose import compose
 from scrubjay.writing.context import (
-    InFlightWrites,
     ScreenedDraft,
     Sliced,
     Statement,
@@ -60,8 +59,11 @@ MAX_ATOMIC = 1_000
 """The most drafts that are stored all or none."""
 # With more than one chunk waiting, the model has full batches, and need not pause while the next is prepared.
 _AHEAD = 4
-# The last commits are smaller, down to this, because the model idles while the very last is stored.
-_LAST_CHUNK = 10
+# The first and the last commits are smaller, down to this: nothing is stored while the model works on the first texts,
+# and it idles while the very last are stored.
+_LEAST_CHUNK = 10
+# After so many turns of the event loop the model has the texts of a chunk, and works while the next are prepared.
+_TURNS_TO_MODEL = 5
 # The event loop is free while longer texts are cut in a thread.
 _LONG_TEXT = 20_000
 _MAX_REPORTED = 20
@@ -178,8 +180,7 @@ async def write_together(
                 yield replace(
                     # Other writers wait for the transaction: the pairs of a batch are read by the next scan.
                     context, store=store, index=index, embedder=embedded.embedder, pairs=None,
-                    in_flight=InFlightWrites(), in_transaction=True, effective=effective,
-                    note=notes.append,
+                    in_transaction=True, effective=effective, note=notes.append,
                 )  # fmt: skip
         # Of a transaction that was taken back nothing is counted.
         for note in notes:
@@ -284,13 +285,14 @@ class _ReadyEmbedder:
 
 
 def _split(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
-    """Yield chunks of drafts, each at most half of what is left unless that is little."""
-    start = 0
+    """Yield chunks of drafts, each at most twice the one before, and half of what is left unless that is little."""
+    start, most = 0, _LEAST_CHUNK
     while left := len(drafts) - start:
         half = (left + 1) // 2
-        size = min(half, CHUNK) if half >= _LAST_CHUNK else left
+        size = min(half, most) if half >= _LEAST_CHUNK else left
         yield drafts[start : start + size]
         start += size
+        most = min(CHUNK, 2 * most)
 
 
 async def _embed_chunks(
@@ -300,16 +302,19 @@ async def _embed_chunks(
     waiting = iter(chunks)
     tasks: deque[asyncio.Task[EmbeddedDrafts]] = deque()
 
-    def begin(count: int) -> None:
-        for chunk in islice(waiting, count):
+    def begin_next() -> None:
+        for chunk in islice(waiting, 1):
             tasks.append(asyncio.create_task(embed_drafts(chunk, space=space, origin=origin, context=context)))
 
     try:
-        begin(_AHEAD)
+        for _ in range(_AHEAD):
+            begin_next()
+            for _ in range(_TURNS_TO_MODEL):
+                await asyncio.sleep(0)
         while tasks:
             embedded = await tasks[0]
             tasks.popleft()
-            begin(1)
+            begin_next()
             yield embedded
     finally:
         for task in tasks:

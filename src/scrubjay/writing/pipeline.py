@@ -91,6 +91,9 @@ async def _write(
     )
     if joined:
         write = replace(write, joined=tuple(memory.id for memory in joined))
+    if context.in_transaction:
+        # Its writes come one after the other, and other writers know their statements already.
+        return await _commit(write, context=context)
     # A write that is never merged need not wait for those that may say the same.
     may_merge = draft.intent == "continue" or (draft.intent == "auto" and effective.rules.gate == "merge")
     statement = Statement(write.vector, draft.session_hint) if may_merge else Statement(None)

@@ -129,6 +129,18 @@ async def test_batches_have_similar_lengths_and_a_limited_size() -> None:
     assert max(map(len, toy.batches)) == 4
 
 
+async def test_without_padding_a_batch_has_the_first_texts_whatever_their_lengths() -> None:
+    toy = RecordingEncoder()
+    limits = BatchLimits(texts=4, characters=1000, text_characters=1000, alone=500, pads=False)
+    embedder = BatchingEmbedder(toy, limits=limits)
+    sizes = {"a": 10, "b": 400, "c": 70, "d": 20, "e": 300, "f": 600, "g": 400, "h": 400, "i": 5}
+    requests = [embedder.embed([letter * size]) for letter, size in sizes.items()]
+    answers = await asyncio.gather(*requests)
+    assert equal([vector for (vector,) in answers], [vector_of(letter * size) for letter, size in sizes.items()])
+    # Four at most, a thousand characters at most, and a long one by itself.
+    assert ["".join(text[0] for text in batch) for batch in toy.batches] == ["abcd", "eg", "f", "hi"]
+
+
 async def test_questions_go_first() -> None:
     toy = RecordingEncoder()
     embedder = BatchingEmbedder(toy)
