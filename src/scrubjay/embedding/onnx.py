@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,12 +77,18 @@ class OnnxModel:
         tokenizer, session = self._parts()
         profile = self._profile
         token_ids = [tokenizer.encode(text) for text in texts]
-        vectors: dict[int, Vector] = {}
-        for run in _split_into_runs(token_ids, most=1 if self._bundle.alone else _MAX_RUN_TEXTS):
-            with translate_errors(self._bundle.hint):
-                rows = session.encode([token_ids[position] for position in run], pooling=profile.pooling)
-            normalized = unit_vectors(rows, count=len(run), dimension=profile.dimension or None, model=profile.model)
-            vectors.update(zip(run, normalized, strict=True))
+        runs = list(_split_into_runs(token_ids, most=1 if self._bundle.alone else _MAX_RUN_TEXTS))
+        with translate_errors(self._bundle.hint):
+            rows = [
+                session.encode([token_ids[position] for position in run], pooling=profile.pooling) for run in runs
+            ]  # fmt: skip
+        if not rows:
+            return []
+        # All at once: between two runs the model is idle, and other threads wait for the interpreter.
+        normalized = unit_vectors(
+            np.concatenate(rows), count=len(texts), dimension=profile.dimension or None, model=profile.model
+        )
+        vectors = dict(zip(chain.from_iterable(runs), normalized, strict=True))
         return [blend_unread(vectors[position], tokenizer.unread(text)) for position, text in enumerate(texts)]
 
     def unload(self) -> None:
@@ -135,16 +142,22 @@ class _Session:
 
     def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
         """Return a vector for each text: that of its first token, or the mean of all tokens without the padding."""
-        ids = np.zeros((len(token_ids), max(map(len, token_ids))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, tokens in enumerate(token_ids):
-            ids[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
+        if len(token_ids) == 1:
+            ids = np.array(token_ids, dtype=np.int64)
+            mask = np.ones_like(ids)
+        else:
+            ids = np.zeros((len(token_ids), max(map(len, token_ids))), dtype=np.int64)
+            mask = np.zeros_like(ids)
+            for row, tokens in enumerate(token_ids):
+                ids[row, : len(tokens)] = tokens
+                mask[row, : len(tokens)] = 1
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         feed = {name: values for name, values in inputs.items() if name in self._inputs}
         (hidden,) = self._session.run([self._output], feed)
         if pooling == "cls":
             return hidden[:, 0]
+        if len(token_ids) == 1:
+            return hidden.sum(axis=1) / np.float32(len(token_ids[0]))
         weights = mask[:, :, None].astype(np.float32)
         return (hidden * weights).sum(axis=1) / weights.sum(axis=1)
 
