@@ -46,7 +46,7 @@ VERBS = (
 )
 # Modules for agents, browsers and rare file formats: a daemon loads them on demand.
 BESIDE = (
-    "click", "fastapi", "jsonschema", "mcp", "mcp_types", "onnxruntime", "pydantic", "ruamel",
+    "click", "fastapi", "jsonschema", "mcp", "mcp_types", "onnxruntime", "prometheus_client", "pydantic", "ruamel",
     "scrubjay.surfaces.mcp.toolsets", "starlette", "typer", "uvicorn",
 )  # fmt: skip
 RUN = """

@@ -12,14 +12,19 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
-
 from scrubjay.engine import EngineIndex
 from scrubjay.errors import ScrubjayError
 from scrubjay.health.latency import LATENCY_BOUNDS, BucketCounts
 from scrubjay.model.health import HealthReport, Thresholds, WriteCounts, share
 from scrubjay.model.memory import State
-from scrubjay.observability.exposition import DurationHistogram, content_type, document, lines_of
+from scrubjay.observability.exposition import (
+    CounterFamily,
+    DurationHistogram,
+    GaugeFamily,
+    content_type,
+    document,
+    lines_of,
+)
 from scrubjay.telemetry import Span, gauges
 from scrubjay.version import VERSION
 
@@ -86,35 +91,29 @@ class IndexedEngine(Protocol):
 
 
 class Metrics:
-    """The metrics of one daemon. Each instance has a registry of its own, so that several do not mix."""
+    """The metrics of one daemon."""
 
     needs_starts = False
 
     def __init__(self, *, engine: IndexedEngine, limiter: RunningRequests) -> None:
-        # These samples double the size of the text and have no use here.
-        disable_created_metrics()
         self._engine = engine
         self._limiter = limiter
         self._finished: deque[Span] = deque()
         self._clients: dict[str, Callable[[], int]] = {}
-        self._registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "scrubjay_requests", "Finished requests, by outcome.", ("verb", "outcome"), registry=registry
-        )
+        self._requests = CounterFamily("scrubjay_requests", "Finished requests, by outcome.", "verb", "outcome")
         self._request_seconds = DurationHistogram(
             "scrubjay_request_seconds", "Duration of a request.", label="verb", bounds=LATENCY_BOUNDS
         )
         self._stage_seconds = DurationHistogram(
             "scrubjay_stage_seconds", "Duration of a stage of the work.", label="stage", bounds=_STAGE_BOUNDS
         )
-        self._counters = {name: _LabelledCounter(name, registry=registry) for name in _COUNTERS}
-        self._http = _HttpMetrics(registry)
-        self._gauges = _Gauges(registry)
-        self._health = _HealthGauges(registry)
-        self._loop_lag = Histogram(
-            "scrubjay_loop_lag_seconds", "How late the event loop runs.", buckets=_LAG_BOUNDS, registry=registry
+        self._counters = {name: _LabelledCounter(name) for name in _COUNTERS}
+        self._http = _HttpMetrics()
+        self._gauges = _Gauges()
+        self._health = _HealthGauges()
+        self._loop_lag = DurationHistogram(
+            "scrubjay_loop_lag_seconds", "How late the event loop runs.", bounds=_LAG_BOUNDS
         )
-        ProcessCollector(registry=registry)
 
     # ---- called by telemetry ----
 
@@ -153,7 +152,7 @@ class Metrics:
 
     def loop_lag(self, seconds: float) -> None:
         """Count one measurement of the event loop's lag."""
-        self._loop_lag.observe(seconds)
+        self._loop_lag.add("", seconds)
 
     # ---- called by a scrape ----
 
@@ -164,7 +163,7 @@ class Metrics:
         self._gauges.leading.set(gauges().get("leading", 0.0))
         self._gauges.lag.set(await self._lag())
         for kind, read in self._clients.items():
-            self._gauges.clients.labels(kind).set(read())
+            self._gauges.clients.set(read(), kind)
         return await asyncio.to_thread(self._render, accept)
 
     def _count_finished(self) -> None:
@@ -173,7 +172,7 @@ class Metrics:
             while True:
                 span = self._finished.popleft()
                 if span.is_request:
-                    self._requests.labels(span.name, span.outcome).inc()
+                    self._requests.add(1, span.name, span.outcome)
                     self._request_seconds.add(span.name, span.seconds)
                 else:
                     self._stage_seconds.add(span.name, span.seconds)
@@ -189,33 +188,36 @@ class Metrics:
         self._count_finished()
         self._gauges.resident.set(_resident_bytes())
         chosen = content_type(accept)
-        lines = [*lines_of(self._registry.collect(), of=chosen)]
-        for histogram in (self._request_seconds, self._stage_seconds, self._http.seconds):
+        families = (
+            self._requests, *(counter.family for counter in self._counters.values()), self._http.requests,
+            *self._gauges.families, *self._health.families,
+        )  # fmt: skip
+        lines = [line for family in families for line in family.lines(of=chosen)]
+        for histogram in (self._loop_lag, self._request_seconds, self._stage_seconds, self._http.seconds):
             lines += histogram.lines()
+        lines += _process_lines(of=chosen)
         return chosen, document(lines, of=chosen)
 
 
 class _LabelledCounter:
     """One of the counters of telemetry."""
 
-    def __init__(self, name: str, *, registry: CollectorRegistry) -> None:
+    def __init__(self, name: str) -> None:
         help_text, self._label, values = _COUNTERS[name]
-        self._family = Counter(f"scrubjay_{name}", help_text, (self._label,), registry=registry)
+        self.family = CounterFamily(f"scrubjay_{name}", help_text, self._label)
         self._values = _LabelValues(values)
         for value in values:
-            self._family.labels(value)
+            self.family.add(0, value)
 
     def add(self, amount: int, labels: Mapping[str, str]) -> None:
-        self._family.labels(self._values.bound(labels.get(self._label, OTHER))).inc(amount)
+        self.family.add(amount, self._values.bound(labels.get(self._label, OTHER)))
 
 
 class _HttpMetrics:
     """Counts and durations of HTTP requests."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._requests = Counter(
-            "scrubjay_http_requests", "Answered HTTP requests.", ("route", "method", "status"), registry=registry
-        )
+    def __init__(self) -> None:
+        self.requests = CounterFamily("scrubjay_http_requests", "Answered HTTP requests.", "route", "method", "status")
         self.seconds = DurationHistogram(
             "scrubjay_http_request_seconds", "Duration of an HTTP request, including the response.",
             label="route", bounds=LATENCY_BOUNDS,
@@ -226,7 +228,7 @@ class _HttpMetrics:
     def add(self, *, route: str, method: str, status: int, seconds: float) -> None:
         route = self._routes.bound(route)
         status_label = str(status) if status in _STATUSES else OTHER
-        self._requests.labels(route, self._methods.bound(method), status_label).inc()
+        self.requests.add(1, route, self._methods.bound(method), status_label)
         # A WebSocket stays open as long as both sides like.
         if status != _SWITCHING_PROTOCOLS:
             self.seconds.add(route, seconds)
@@ -235,46 +237,43 @@ class _HttpMetrics:
 class _Gauges:
     """Values that exist at any time."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.inside = Gauge("scrubjay_requests_inside", "Running requests.", registry=registry)
-        self.queue = Gauge("scrubjay_write_queue", "Requests that wait for the store.", registry=registry)
-        self.leading = Gauge(
-            "scrubjay_leading", "1 if this server does the background work of all servers.", registry=registry
-        )
-        self.lag = Gauge(
-            "scrubjay_index_lag_changes", "Changes that the vector index has not applied.", registry=registry
-        )
-        self.clients = Gauge("scrubjay_clients", "Connected clients.", ("kind",), registry=registry)
-        self.resident = Gauge("scrubjay_resident_bytes", "Resident memory of the process.", registry=registry)
-        build = Gauge(
-            "scrubjay_build_info", "Always 1; the labels name the build.", ("version", "python"), registry=registry
-        )
-        build.labels(VERSION, platform.python_version()).set(1)
+    def __init__(self) -> None:
+        self.inside = GaugeFamily("scrubjay_requests_inside", "Running requests.")
+        self.queue = GaugeFamily("scrubjay_write_queue", "Requests that wait for the store.")
+        self.leading = GaugeFamily("scrubjay_leading", "1 if this server does the background work of all servers.")
+        self.lag = GaugeFamily("scrubjay_index_lag_changes", "Changes that the vector index has not applied.")
+        self.clients = GaugeFamily("scrubjay_clients", "Connected clients.", "kind")
+        self.resident = GaugeFamily("scrubjay_resident_bytes", "Resident memory of the process.")
+        build = GaugeFamily("scrubjay_build_info", "Always 1; the labels name the build.", "version", "python")
+        build.set(1, VERSION, platform.python_version())
+        self.families = (self.inside, self.queue, self.leading, self.lag, self.clients, self.resident, build)
 
 
 class _HealthGauges:
     """The health of all spaces together, when a daemon last looked; without a look they are 0."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._memories = Gauge("scrubjay_memories", "Memories, by state.", ("state",), registry=registry)
-        self._conflicts = Gauge("scrubjay_conflicts_pending", "Conflicts that wait for a decision.", registry=registry)
-        self._tags = Gauge("scrubjay_tags", "Different tags, added up over spaces.", registry=registry)
-        self._unembedded = Gauge("scrubjay_unembedded", "Memories that wait for a vector.", registry=registry)
-        self._duplicates = Gauge(
-            "scrubjay_duplicate_rate", "Share of the writes of a week that said what was known.", registry=registry
+    def __init__(self) -> None:
+        self._memories = GaugeFamily("scrubjay_memories", "Memories, by state.", "state")
+        self._conflicts = GaugeFamily("scrubjay_conflicts_pending", "Conflicts that wait for a decision.")
+        self._tags = GaugeFamily("scrubjay_tags", "Different tags, added up over spaces.")
+        self._unembedded = GaugeFamily("scrubjay_unembedded", "Memories that wait for a vector.")
+        self._duplicates = GaugeFamily(
+            "scrubjay_duplicate_rate", "Share of the writes of a week that said what was known."
         )
-        self._thin = Gauge("scrubjay_thin_rate", "Share of live memories that say too little.", registry=registry)
-        self._alerts = Gauge("scrubjay_alerts", "Alerts that last, by name.", ("name",), registry=registry)
-        self._llm_cost = Gauge(
-            "scrubjay_llm_cost_today", "Cost of today's tokens of the language model.", registry=registry
-        )
+        self._thin = GaugeFamily("scrubjay_thin_rate", "Share of live memories that say too little.")
+        self._alerts = GaugeFamily("scrubjay_alerts", "Alerts that last, by name.", "name")
+        self._llm_cost = GaugeFamily("scrubjay_llm_cost_today", "Cost of today's tokens of the language model.")
+        self.families = (
+            self._memories, self._conflicts, self._tags, self._unembedded, self._duplicates, self._thin, self._alerts,
+            self._llm_cost,
+        )  # fmt: skip
         self._names = [threshold.name for threshold in fields(Thresholds)]
         self.show(HealthReport(since="", spaces=()))
 
     def show(self, report: HealthReport) -> None:
         spaces = report.spaces
         for state in State:
-            self._memories.labels(state.value).set(sum(space.memories.get(state.value, 0) for space in spaces))
+            self._memories.set(sum(space.memories.get(state.value, 0) for space in spaces), state.value)
         self._conflicts.set(sum(space.conflicts for space in spaces))
         self._tags.set(sum(space.tags for space in spaces))
         self._unembedded.set(sum(space.unembedded for space in spaces))
@@ -286,7 +285,7 @@ class _HealthGauges:
         cost = report.server.llm.get("cost_today", 0.0) if report.server else 0.0
         self._llm_cost.set(float(cost))
         for name in self._names:
-            self._alerts.labels(name).set(sum(alert.name == name for alert in report.alerts))
+            self._alerts.set(sum(alert.name == name for alert in report.alerts), name)
 
 
 class _LabelValues:
@@ -307,6 +306,14 @@ class _LabelValues:
             self._values.add(value)
             return value
         return OTHER
+
+
+def _process_lines(*, of: str) -> Iterable[str]:
+    """Return what the system knows of this process."""
+    # Loaded by the first scrape.
+    from prometheus_client import ProcessCollector  # noqa: PLC0415
+
+    return lines_of(ProcessCollector(registry=None).collect(), of=of)
 
 
 def _resident_bytes() -> int:

@@ -28,7 +28,6 @@ from scrubjay.recalling.context_text import (
     sessions_of,
 )
 from scrubjay.recalling.reminders import due_memories
-from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.standing import is_decision, is_preference
 
 DECISION_KINDS = frozenset(
@@ -163,6 +162,9 @@ class _ContextSource:
 
     def harmless_name(self, session: str) -> str:
         """Return the name of a session unless it reads like instructions: clients choose these names."""
+        # Its rules take long to load, and no question needs them.
+        from scrubjay.text.screening.injection import find_injections  # noqa: PLC0415
+
         if not find_injections(session):
             return session
         self._notes.append("the last session's name, which reads like instructions to a model")

@@ -13,7 +13,6 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.requests import Edit
 from scrubjay.model.rules import Rules
 from scrubjay.model.version import MemoryHistory
-from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.screening.secrets import REDACTED, redact, redact_named
 from scrubjay.writing.density import thinness
 from scrubjay.writing.deny import deny, draft_texts, memory_texts, source_texts, strings_in
@@ -312,6 +311,9 @@ def _injection_warning(suspicions: Iterable[str]) -> str:
 
 
 def _suspicions(texts: Iterable[str]) -> tuple[str, ...]:
+    # Its rules take as long to load as a hundredth of the start, and only writes need them.
+    from scrubjay.text.screening.injection import find_injections  # noqa: PLC0415
+
     return tuple(dict.fromkeys(suspicion for text in texts if text for suspicion in find_injections(text)))
 
 

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import math
 import re
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry, Counter, Metric
+from prometheus_client import Metric
 from prometheus_client.openmetrics import parser as open_parser
 from prometheus_client.parser import text_string_to_metric_families as parse_plain
 from tests.contract.source import ROOT, called, modules
@@ -32,7 +33,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.passage import Vector
 from scrubjay.model.requests import RecallRequest, RelateRequest, UnrelateRequest
 from scrubjay.model.verbs import VERBS
-from scrubjay.observability.exposition import OPEN, PLAIN, DurationHistogram, document, lines_of
+from scrubjay.observability.exposition import OPEN, PLAIN, CounterFamily, DurationHistogram, GaugeFamily, document
 from scrubjay.observability.prometheus import OTHER, Metrics
 from scrubjay.ports import Profile
 from scrubjay.storage.sqlite.writer import Writer
@@ -310,13 +311,35 @@ def test_durations_are_found_in_their_buckets(label: str, durations: list[float]
 
 @given(label=st.text(), value=st.floats(min_value=0))
 def test_written_metrics_are_read_back(label: str, value: float) -> None:
-    registry = CollectorRegistry()
-    Counter("things", "Things, \\ and\nlines.", ("what",), registry=registry).labels(label).inc(value)
+    help_text = "Things, \\ and\nlines."
+    counter = CounterFamily("things", help_text, "what", "how")
+    gauge = GaugeFamily("things", help_text, "what", "how")
+    counter.add(value, label, "")
+    gauge.set(value, label, "")
     for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):
-        (family,) = _parsed(parse, document(lines_of(registry.collect(), of=of), of=of))
-        assert (family.name, family.type, family.documentation) == ("things", "counter", "Things, \\ and\nlines.")
-        samples = {sample.name: (sample.labels, sample.value) for sample in family.samples}
-        assert samples["things_total"] == ({"what": label}, value)
+        for written, kind, name in ((counter, "counter", "things_total"), (gauge, "gauge", "things")):
+            (family,) = _parsed(parse, document(written.lines(of=of), of=of))
+            assert (family.name, family.type, family.documentation) == ("things", kind, help_text)
+            (sample,) = family.samples
+            assert (sample.name, sample.labels, sample.value) == (name, {"what": label, "how": ""}, value)
+
+
+def test_metrics_without_labels_are_there_from_the_start() -> None:
+    lag = DurationHistogram("lag_seconds", "How late.", bounds=(0.5,))
+    for of, parse in ((PLAIN, parse_plain), (OPEN, parse_open)):
+        lines = [*GaugeFamily("level", "How high.").lines(of=of), *lag.lines()]
+        families = {family.name: family for family in _parsed(parse, document(lines, of=of))}
+        assert [(sample.name, sample.labels, sample.value) for sample in families["level"].samples] == [
+            ("level", {}, 0)
+        ]
+        assert [sample.value for sample in families["lag_seconds"].samples] == [0, 0, 0, 0]
+
+
+async def test_the_system_tells_of_the_process(watched: MeteredEngine) -> None:
+    for accept in (PLAIN, OPEN):
+        families = await watched.families(accept)
+        if sys.platform == "linux":
+            assert families["process_cpu_seconds"].samples[0].value > 0
 
 
 def test_many_threads_lose_nothing() -> None:
