@@ -37,6 +37,7 @@ BROAD_HANDLERS = {
     "src/scrubjay/surfaces/daemon/rpc_session.py": 1,
     "src/scrubjay/surfaces/daemon/socket_server.py": 1,
     "src/scrubjay/surfaces/daemon/upkeep.py": 1,
+    "src/scrubjay/surfaces/daemon/http_on_demand.py": 1,
     "src/scrubjay/surfaces/daemon/http_server.py": 2,
     "src/scrubjay/surfaces/mcp/server.py": 1,
     "src/scrubjay/surfaces/http/auth_middleware.py": 1,

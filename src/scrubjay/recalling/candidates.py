@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 
 import numpy as np
 
@@ -127,13 +128,20 @@ async def compare_passages(
     missing = {passage.id: passage.hash for passage in passages if passage.hash and passage.id not in compared}
     store: VectorStore = search.store
     vectors = await store.vectors(search.space, dense.model, [*missing.values()]) if missing else {}
-    embedded = {number: vectors[digest] for number, digest in missing.items() if digest in vectors}
+    length = len(dense.vector)
+    embedded = {
+        number: vector
+        for number, digest in missing.items()
+        if (vector := vectors.get(digest)) is not None and len(vector) == length
+    }
     if not embedded:
         return dense
     # Faster than `np.stack`, which looks at each.
     matrix = np.concatenate([*embedded.values()]).reshape(len(embedded), -1)
     cosines = cosine_similarities(matrix, dense.vector).tolist()
-    return replace(dense, cosines=compared | dict(zip(embedded, cosines, strict=True)))
+    # A damaged vector has no cosine.
+    valid = {number: cosine for number, cosine in zip(embedded, cosines, strict=True) if isfinite(cosine)}
+    return replace(dense, cosines=compared | valid)
 
 
 async def _search_lexical(

@@ -75,7 +75,8 @@ class Dictionary:
                 return self._json.decompress(data)
             head = head_bytes(data)
             return data[:head] + self._text.decompress(data[head:])
-        except zstandard.ZstdError as error:
+        except (zstandard.ZstdError, MemoryError) as error:
+            # The head of a damaged frame may name a size beyond all memory.
             raise BodyDamaged("the stored body cannot be decompressed") from error
 
     @cached_property
@@ -206,7 +207,7 @@ def _apply_delta(encoded: Encoded, newer: bytes) -> bytes:
     decompressor = zstandard.ZstdDecompressor(dict_data=_raw(newer), format=zstandard.FORMAT_ZSTD1_MAGICLESS)
     try:
         return decompressor.decompress(encoded.data, max_output_size=max(encoded.size, 1))
-    except zstandard.ZstdError as error:
+    except (zstandard.ZstdError, MemoryError) as error:
         raise BodyDamaged("the stored difference cannot be applied") from error
 
 

@@ -59,6 +59,7 @@ class ChangeBroadcaster:
         self._polling = asyncio.Lock()
         self._wake = asyncio.Event()
         self._left = asyncio.Event()
+        self._is_closing = False
         self._subscribers: set[_Subscriber] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -98,6 +99,8 @@ class ChangeBroadcaster:
         async with self._polling:
             if not self._subscribers:
                 self._after = await settled_position(self._log)
+            if self._is_closing and on_close is not None:
+                raise Busy("the server is stopping", hint="Connect again", retry_after=_RETRY_AFTER)
             self._subscribers.add(subscriber)
         try:
             yield
@@ -127,6 +130,7 @@ class ChangeBroadcaster:
 
     async def close(self) -> None:
         """Tell all subscribers that no more changes will come, and wait until their streams have ended."""
+        self._is_closing = True
         streams: list[_Subscriber] = []
         for subscriber in list(self._subscribers):
             if subscriber.on_close is not None:

@@ -67,8 +67,10 @@ async def test_a_page_that_follows_changes_gets_each_of_them(stack: HttpStack, b
             if line.startswith("data:"):
                 assert made.id in line
                 break
-    answer = await browser.web.get("/ui/changes", headers={"last-event-id": "many"})
-    assert answer.status_code == 422
+    for last in ("many", "9" * 5_000):
+        answer = await browser.web.get("/ui/changes", headers={"last-event-id": last})
+        assert answer.status_code == 422
+    assert (await browser.web.head("/ui/changes")).status_code == 405, "it would never end"
 
 
 async def test_a_stranger_signs_in_with_a_token_and_out_again(home: Path) -> None:
@@ -89,6 +91,8 @@ async def test_a_stranger_signs_in_with_a_token_and_out_again(home: Path) -> Non
         session = browser.last.history[0].headers["set-cookie"]
         assert "HttpOnly" in session
         assert "SameSite=lax" in session
+        space = (await browser.open("/ui/space")).text
+        assert "memory.db" not in space, "the store holds the spaces of others too"
         # The session is for pages alone.
         assert (await browser.web.get("/api/v1/status")).status_code == 401
         await browser.send("/ui/logout")

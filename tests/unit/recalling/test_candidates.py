@@ -1,7 +1,11 @@
 """Candidates, and the report when a part of the search is unavailable."""
 
 from collections.abc import Sequence
+from contextlib import closing
+from math import isfinite
+from pathlib import Path
 
+import apsw
 import pytest
 from tests.fakes.build import START
 from tests.unit.harness import SPACE, Harness
@@ -15,6 +19,7 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.model.requests import RecallRequest
 from scrubjay.recalling.candidates import Candidates, SpaceSearch, gather_candidates
 from scrubjay.recalling.understand import understand
+from scrubjay.storage.sqlite import SqliteStore
 
 
 class BrokenIndex:
@@ -142,3 +147,18 @@ async def test_words_or_meaning_can_be_left_out(harness: Harness) -> None:
     assert ([passage.memory_id for passage in candidates.passages], candidates.dense.degraded) == ([tea.id], ())
     harness.ranking = Ranking.parse(without="words,meaning")
     assert (await gathered(harness, "tea")).passages == ()
+
+
+async def test_a_damaged_vector_says_nothing(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "memory.db", readers=1)
+    for text in ("Ines drinks green tea", "Ines keeps tea in the kitchen", "Bruno hates tea", "Ines sells tea cups"):
+        await Harness(store=store).remember(text)
+    await store.close()
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        connection.execute("UPDATE vectors SET vector = x'0011' WHERE rowid % 2")
+    reopened = await SqliteStore.open(tmp_path / "memory.db", readers=1)
+    candidates = await gathered(Harness(store=reopened), "who drinks tea")
+    await reopened.close()
+    assert len(candidates.passages) == 4
+    assert 0 < len(candidates.dense.cosines) < 4
+    assert all(map(isfinite, candidates.dense.cosines.values()))

@@ -87,6 +87,14 @@ def test_a_flipped_byte_is_noticed() -> None:
                 decode(replace(encoded, data=bytes(data)), dictionary=generic_dictionary())
 
 
+def test_a_size_beyond_all_memory_is_noticed() -> None:
+    encoded = packed({**PROSE, "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"})
+    # A frame of one segment whose head has a content size of eight bytes.
+    frame = b"\xe0" + (1 << 60).to_bytes(8, "little") + encoded.data[-20:]
+    with pytest.raises(BodyDamaged, match="decompressed"):
+        decode(replace(encoded, data=encoded.data[:7] + frame), dictionary=generic_dictionary())
+
+
 def test_a_body_cut_short_is_noticed() -> None:
     encoded = packed(PROSE)
     with pytest.raises(BodyDamaged):

@@ -122,5 +122,8 @@ async def test_there_is_room_for_so_many_and_all_are_let_go_at_the_end(store: Sq
         assert not closing.done(), "it waits until all streams have ended"
         await subscription.__aexit__(None, None, None)
     await closing
+    with pytest.raises(Busy, match="the server is stopping"):
+        async with changes.subscribe("default", listener.notify, on_close=listener.close):
+            pass
     async with changes.subscribe("default", listener.notify):
         pass

@@ -19,7 +19,7 @@ from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
 from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
 from scrubjay.storage.sqlite import lexicon
-from scrubjay.storage.sqlite.rows import Freshness, lexicon_number, log_state, space_number
+from scrubjay.storage.sqlite.rows import Freshness, data_version, lexicon_number, log_state, space_number
 
 Numbers = NDArray[np.int64]
 # So many numbers of passages are cached, and at most these for one question.
@@ -125,7 +125,7 @@ class LexiconCache:
     ) -> list[tuple[str, int]] | None:
         """Return what `put_similar` has put here: comparing takes longer than all the rest."""
         self._refresh(connection)
-        self._state = self._state or log_state(connection)
+        self._read_state(connection)
         return self._similar.get((space, term, state, limit))
 
     def put_similar(
@@ -159,7 +159,9 @@ class LexiconCache:
             return None
         if missing:
             # Else there is nothing to compare their state with.
-            self._state = self._state or log_state(connection)
+            self._read_state(connection)
+            if self._state is None:
+                return None
             return MissingWords(tuple(missing), None if labels else passages)
         passing = _passing([[self._postings[label] for label in group] for group in labels])
         postings = {term: self._postings[word] for term, word in words.items()}
@@ -206,14 +208,26 @@ class LexiconCache:
         self._uses += 1
         if version == self._version:
             # Between two writes it is not used so often, and the log need not be read.
-            if self._state is None and self._uses > _FEW_USES:
-                self._state = log_state(connection)
+            if self._uses > _FEW_USES:
+                self._read_state(connection)
             return
         state = None if self._state is None else log_state(connection)
         if state is None or state != self._state:
             self.clear()
             state = None
         self._version, self._state, self._uses = version, state, 0
+
+    def _read_state(self, connection: apsw.Connection) -> None:
+        """Read the state of the log that belongs to what is here; a commit in between makes all of it too old."""
+        if self._state is not None:
+            return
+        state = log_state(connection)
+        # Asked again: the version of this turn may be older than what was read last.
+        if data_version(connection) == self._version:
+            self._state = state
+        else:
+            self.clear()
+            self._version = -1
 
 
 def read_postings(

@@ -214,13 +214,10 @@ def _ask(stream: BinaryIO, frame: Mapping[str, object]) -> Frame | None:
 
 
 def _read_stdin() -> str:
-    """Return standard input; if it is not UTF-8, it can be read once more."""
+    """Return standard input. It can be read once more, by the command that this process may have to carry out."""
     raw = sys.stdin.buffer.read()
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        sys.stdin = TextIOWrapper(BytesIO(raw))
-        raise
+    sys.stdin = TextIOWrapper(BytesIO(raw), encoding=sys.stdin.encoding)
+    return raw.decode("utf-8")
 
 
 def _print(answer: Frame) -> int:

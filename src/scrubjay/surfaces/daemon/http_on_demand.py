@@ -52,10 +52,11 @@ async def listen_on_demand(
             serve = await load_in_thread(load)
             async with serve() as http.server:
                 await closing.wait()
-        except (ImportError, OSError):
-            # Refused, its clients do not wait for an answer that never comes.
+        except Exception:  # noqa: BLE001 - the edge of a surface
+            # Refused, its clients do not wait for an answer that never comes, nor does an idle daemon wait for them.
             _log.exception("HTTP cannot be served")
             listener.close()
+            http.needed.clear()
 
     listener.listen(BACKLOG)
     loop.add_reader(listener, http.needed.set)

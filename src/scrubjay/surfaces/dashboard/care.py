@@ -121,4 +121,7 @@ async def show_space(page: PageCall) -> Response:
     """Show the state of the space, who looks at it, and how to reach others."""
     grant = page.grant
     names = await page.call(SpacesRequest()) if grant.allows_all_spaces else grant.named_spaces
-    return page.render("space.html", status_of=await page.call(StatusRequest()), grant=grant, names=names[:_SPACES])
+    status = await page.call(StatusRequest())
+    # The store holds the spaces of others too.
+    shown = status if grant.allows_all_spaces else status.limited_to_space
+    return page.render("space.html", status_of=shown, grant=grant, names=names[:_SPACES])

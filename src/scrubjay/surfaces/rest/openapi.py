@@ -98,8 +98,7 @@ async def description(request: Request) -> Response:
 @routes.get("/docs", include_in_schema=False)
 async def docs(request: Request) -> Response:
     """Return the description as a page for people, which needs no other site."""
-    text = await cast("OpenApiDescription", request.app.state.description).text()
-    page = await asyncio.to_thread(lambda: render_docs(json.loads(text)))
+    page = await cast("OpenApiDescription", request.app.state.description).page()
     return Response(page, media_type="text/html", headers=HEADERS)
 
 
@@ -110,6 +109,7 @@ class OpenApiDescription:
         self._app = app
         self._requires_token = requires_token
         self._task: asyncio.Task[bytes] | None = None
+        self._page = ""
 
     async def text(self) -> bytes:
         """Return the document as JSON."""
@@ -119,6 +119,13 @@ class OpenApiDescription:
             )
         # A caller that disconnects must not cancel it for the others.
         return await asyncio.shield(self._task)
+
+    async def page(self) -> str:
+        """Return the document as a page."""
+        if not self._page:
+            text = await self.text()
+            self._page = await asyncio.to_thread(lambda: render_docs(json.loads(text)))
+        return self._page
 
 
 def describe_app(app: FastAPI, *, requires_token: bool = False) -> dict[str, Json]:

@@ -1,15 +1,19 @@
 """The trigrams of terms: they match the terms, and lookups stay bounded."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import apsw
 import pytest
 from tests.fakes.build import a_commit, a_memory, a_rewrite, an_origin, revised
+from tests.patience import PATIENCE
 from tests.unit.storage.sqlite.damage import scribble
 
 from scrubjay.model.memory import State
-from scrubjay.storage.sqlite import SqliteStore, lexicon
+from scrubjay.storage.sqlite import SqliteStore, lexicon, lexicon_cache
+from scrubjay.storage.sqlite.rows import log_state
 from scrubjay.text.fuzzy import grams_of
 
 
@@ -88,3 +92,31 @@ async def test_a_term_of_common_trigrams_alone_is_still_looked_up(
     await store.commit(a_commit(a_memory("planb planc pland")))
     monkeypatch.setattr(lexicon, "_COMMON_TRIGRAM", 1)
     assert await store.similar_terms("default", "plan", state=State.LIVE, limit=9)
+
+
+async def test_a_commit_between_counts_and_the_state_of_the_log_is_not_missed(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.commit(a_commit(a_memory("jays hide acorns")))
+    commits: list[object] = []
+
+    async def commit_elsewhere() -> None:
+        other = await SqliteStore.open(tmp_path / "memory.db", readers=1)
+        await other.commit(a_commit(a_memory("a zebra grazes")))
+        await other.close()
+
+    def commit_first(connection: apsw.Connection) -> tuple[int, str]:
+        if not commits:
+            with ThreadPoolExecutor(1) as pool:
+                commits.append(pool.submit(asyncio.run, commit_elsewhere()).result(PATIENCE))
+        return log_state(connection)
+
+    async def zebras() -> dict[str, int]:
+        return dict((await store.term_statistics("default", ["zebra"], state=State.LIVE)).frequencies)
+
+    monkeypatch.setattr(lexicon_cache, "log_state", commit_first)
+    for _ in range(30):
+        await zebras()
+        await asyncio.sleep(0)
+    assert commits, "the state of the log was read after the words were counted"
+    assert await zebras() == {"zebra": 1}
