@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 __all__ = ["dataclass", "regex"]
 
 T = TypeVar("T")
-_COMPILED = ("__init__", "__repr__", "__eq__", "__hash__")
+# Most classes that are used are only made: what compares and prints them is compiled apart.
+_MAKING = ("__init__",)
+_COMPARING = ("__repr__", "__eq__", "__hash__")
+_COMPILED = (*_MAKING, *_COMPARING)
 
 
 def _decorator(
@@ -23,6 +26,8 @@ def _decorator(
         # What is written by hand, or inherited from that, is left to the standard library.
         if not (frozen and eq and is_lazy):
             return dataclasses.dataclass(frozen=frozen, eq=eq, slots=slots, kw_only=kw_only)(kind)
+        # Else the standard library writes the signature, which takes longer than the rest.
+        kind.__doc__ = kind.__doc__ or kind.__name__
         # Nothing is compiled for a class that is not frozen; its bases must not be, either.
         _set_frozen(bases, frozen=False)
         made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(kind)
@@ -38,14 +43,14 @@ def _decorator(
 
 def _compile_first(kind: type[object], name: str) -> Callable[..., object]:
     def compile_and_call(self: object, /, *arguments: object, **options: object) -> object:
-        _compile(kind)
+        _compile(kind, _MAKING if name in _MAKING else _COMPARING)
         return getattr(kind, name)(self, *arguments, **options)
 
     return compile_and_call
 
 
-def _compile(kind: type[Any]) -> None:
-    """Give a class the methods of a dataclass of the same fields; doing it twice does no harm."""
+def _compile(kind: type[Any], names: tuple[str, ...]) -> None:
+    """Give a class methods of a dataclass of the same fields; doing it twice does no harm."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     namespace: dict[str, object] = {
         "__annotations__": {name: field.type for name, field in fields.items()},
@@ -55,9 +60,10 @@ def _compile(kind: type[Any]) -> None:
     }
     if hasattr(kind, "__post_init__"):
         namespace["__post_init__"] = kind.__post_init__
-    has_slots = "__slots__" in kind.__dict__
-    twin = dataclasses.dataclass(frozen=True, slots=has_slots)(type(kind.__name__, (), namespace | fields))
-    _put(kind, {name: getattr(twin, name) for name in _COMPILED})
+    has_slots, makes = "__slots__" in kind.__dict__, names == _MAKING
+    decorate = dataclasses.dataclass(frozen=True, slots=has_slots, init=makes, repr=not makes, eq=not makes)
+    twin = decorate(type(kind.__name__, (), namespace | fields))
+    _put(kind, {name: getattr(twin, name) for name in names})
 
 
 def _set_frozen(kinds: Iterable[Any], *, frozen: bool) -> None:
