@@ -1,7 +1,6 @@
 """Texts that give orders to agents are marked, in ten styles; ordinary texts, chat and code are not."""
 
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -167,10 +166,10 @@ async def test_a_marked_memory_is_neither_trusted_nor_pinned(tmp_path: Path) -> 
         "\u00e9 ", "a\n",
     ],
 )  # fmt: skip
-def test_a_megabyte_of_anything_is_read_within_a_second(piece: str) -> None:
-    """The search for orders is linear: a megabyte of any repeated piece takes at most a second of one core."""
+def test_a_megabyte_of_anything_is_read_in_seconds(piece: str) -> None:
+    """The search for orders is linear: a megabyte of any repeated piece takes at most four seconds of one core."""
     text = piece * (1_000_000 // len(piece))
     before = time.process_time()
     find_injections(text)
-    # Measuring coverage slows every line down.
-    assert time.process_time() - before < (4 if "coverage" in sys.modules else 1)
+    # A second of a busy machine, or of one that measures coverage, does less.
+    assert time.process_time() - before < 4
