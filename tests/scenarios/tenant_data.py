@@ -16,6 +16,9 @@ WORD = re.compile(r"((?:ann|bob|eve)word\d+)n\d+")
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
+# A name that was taken ends with digits of an id.
+_RANDOM = re.compile(rf"-[0-9a-f]{{6}}$|{ID.pattern}")
+
 Whose = Literal["own", "foreign", "unknown"]
 By = Literal["id", "name", "title"]
 _NEW_WORDS = 12
@@ -126,7 +129,8 @@ class CallInputs:
     """The inputs of a request: new words of its sender, and references to its own memories or to those of others.
 
     `space` is the space that the request names; `name` and `key` are new if the references are the sender's own.
-    `label` is used in texts and questions; it is never an id of the sender's own, because ids differ between servers.
+    `label` is used in texts and questions; it is never an id of the sender's own, nor does it end with the digits of
+    one, because ids differ between servers.
     """
 
     words: tuple[str, ...]
@@ -160,6 +164,8 @@ def make_inputs(
     refs = {"id": refs_.ids, "name": refs_.names, "title": refs_.titles}[turn.by]
     is_own = turn.whose == "own"
     labels = refs_.names if is_own and turn.by == "id" else refs
+    if is_own:
+        labels = [label for label in labels if not _RANDOM.search(label)]
     return CallInputs(
         words=words,
         home=tenant.space,
