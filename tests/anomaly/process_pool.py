@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self, cast
 
 from scrubjay.text.related_words import related_terms
+from scrubjay.text.screening.injection import find_injections
 from tests.anomaly import child_tasks
 from tests.scenarios.wiring import ROOT, environment
 
@@ -71,8 +72,9 @@ class ProcessPool:
 
 def serve() -> None:
     """Fork and wait as the lines of standard input request."""
-    # Load this now, because a child of another user may not be allowed to read it.
+    # Load these now, because a child of another user may not be allowed to read them.
     related_terms("bird")
+    find_injections("a bird")
     for line in sys.stdin:
         request = cast("dict[str, object]", json.loads(line))
         if "wait" in request:

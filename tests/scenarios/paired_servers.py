@@ -61,6 +61,8 @@ _CUT = re.compile(r"(?:^|(?<=[\\\n]))[^\\\n]*… \[")
 _PROGRESS = re.compile(r'\{"progress": *\[\d+, *\d+\]\}\n')
 # A job in the background sees what was written until it runs.
 _COMPARED = re.compile(r"compared \d+ memor(?:y|ies)")
+# Whether the name of a memory that is an id resembles another id is left to chance.
+_SUGGESTED = re.compile(r'Did you mean <id \d+>\? |(?<="suggestions":\[)"<id \d+>"(?=\])')
 _TAIL = 6
 _ENDED = re.compile(rf"-([0-9a-f]{{{_TAIL}}})")
 _OWNER = "everywhere"
@@ -148,7 +150,7 @@ class TenantServer:
         text = ID.sub(lambda match: f"<id {self.numbers.setdefault(match[0], len(self.numbers))}>", text)
         tails = {memory_id[-_TAIL:]: number for memory_id, number in reversed(self.numbers.items())}
         text = _ENDED.sub(lambda match: f"-<tail {tails[match[1]]}>" if match[1] in tails else match[0], text)
-        text = _COMPARED.sub("compared", _CUT.sub("… [", text))
+        text = _SUGGESTED.sub("", _COMPARED.sub("compared", _CUT.sub("… [", text)))
         return _SIZED.sub("", _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text))))
 
     def require_clean(self, answer: Answer, *, tenant: Tenant, readable: Sequence[str]) -> None:
