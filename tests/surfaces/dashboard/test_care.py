@@ -84,7 +84,7 @@ async def test_curation_jobs_and_the_space_are_shown(stack: HttpStack, browser: 
     await browser.send("/ui/retry-job", id="no-such-job", status=404)
     page = await browser.open("/ui/space")
     assert "no token is needed" in page.text
-    assert "memory.db" in page.text
+    assert "schema" in page.text
     assert "scrubjay open --owner" in page.text
 
 

@@ -92,7 +92,7 @@ async def test_a_stranger_signs_in_with_a_token_and_out_again(home: Path) -> Non
         assert "HttpOnly" in session
         assert "SameSite=lax" in session
         space = (await browser.open("/ui/space")).text
-        assert "memory.db" not in space, "the store holds the spaces of others too"
+        assert "schema" not in space, "the store holds the spaces of others too"
         # The session is for pages alone.
         assert (await browser.web.get("/api/v1/status")).status_code == 401
         await browser.send("/ui/logout")
