@@ -44,15 +44,17 @@ class ForkServer:
     ) -> "ForkedProcess":
         """Start `scrubjay` with these arguments; its output goes to the log, or it uses a terminal."""
         streams = {"terminal": terminal} if terminal else {"log": str(log)}
-        pid = self._send(
-            {"arguments": list(arguments), "environment": dict(environment), "folder": str(Path.cwd()), **streams}
+        number, pid = cast(
+            "list[int]",
+            self._send(
+                {"arguments": list(arguments), "environment": dict(environment), "folder": str(Path.cwd()), **streams}
+            ),
         )
-        assert pid is not None
-        return ForkedProcess(pid=pid, server=self)
+        return ForkedProcess(number=number, pid=pid, server=self)
 
-    def exit_code(self, pid: int) -> int | None:
+    def exit_code(self, number: int) -> int | None:
         """Return the exit code of a process, or the negative signal number; None while it runs."""
-        return self._send({"ended": pid})
+        return cast("int | None", self._send({"ended": number}))
 
     def close(self) -> None:
         """Close the server process."""
@@ -61,25 +63,27 @@ class ForkServer:
             pipe.close()
         self._process.wait(PATIENCE)
 
-    def _send(self, request: dict[str, object]) -> int | None:
+    def _send(self, request: dict[str, object]) -> object:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with self._lock:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            return cast("int | None", json.loads(self._process.stdout.readline()))
+            return json.loads(self._process.stdout.readline())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkedProcess:
     """A forked process with the interface of `subprocess.Popen`."""
 
+    # A process ID is used again after as few as 32,768 others, so the server counts what it starts.
+    number: int
     pid: int
     server: ForkServer
 
     def poll(self) -> int | None:
         """Return the exit code; None while it runs."""
-        return self.server.exit_code(self.pid)
+        return self.server.exit_code(self.number)
 
     def wait(self, seconds: float) -> int:
         """Wait for the exit; return the exit code."""
@@ -113,22 +117,25 @@ def run_forked(*arguments: str, log: Path, **environment: str) -> tuple[int, str
 def serve() -> None:
     """Fork processes and report their exit codes, as requested on standard input."""
     _import_all()
+    pids: list[int] = []
     ends: dict[int, int] = {}
     for line in sys.stdin:
         request = cast("dict[str, object]", json.loads(line))
         if "ended" in request:
-            pid = cast("int", request["ended"])
-            if pid not in ends:
-                gone, status = os.waitpid(pid, os.WNOHANG)
-                ends |= {pid: os.waitstatus_to_exitcode(status)} if gone else {}
-            answer = ends.get(pid)
+            number = cast("int", request["ended"])
+            if number not in ends:
+                gone, status = os.waitpid(pids[number], os.WNOHANG)
+                ends |= {number: os.waitstatus_to_exitcode(status)} if gone else {}
+            answer = ends.get(number)
         else:
             # A terminal that no process has open is gone, so it is open before the caller closes it.
             device = os.open(str(request["terminal"]), os.O_RDWR | os.O_NOCTTY) if "terminal" in request else None
-            if not (answer := os.fork()):
+            if not (pid := os.fork()):
                 _run_child(request, device)
             if device is not None:
                 os.close(device)
+            answer = [len(pids), pid]
+            pids.append(pid)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
