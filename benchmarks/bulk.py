@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.figures import Bulk
-from benchmarks.filling import open_engine_with
+from benchmarks.filling import open_engine_with, without_readers
 from benchmarks.memories import CALLER
 from scrubjay.engine import Engine
 from scrubjay.graph.entity import Entity
@@ -40,8 +40,8 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
 
     async def time_on_new_store(name: str, write: Callable[[Engine], Awaitable[None]]) -> float:
         # Without the model that reads pairs, which is another model's time.
-        settings = Settings.load(
-            environment={}, home=str(folder / name), space=CALLER.space, agent=CALLER.agent, pair_model="off"
+        settings = without_readers(
+            Settings.load(environment={}, home=str(folder / name), space=CALLER.space, agent=CALLER.agent)
         )
         async with open_engine_with(settings, embedder) as engine:
             # Loads what the first writes of a process load.

@@ -68,13 +68,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Everything at one size."""
+    """Everything at one size; the second probe with the models that read two texts."""
 
     size: int
     filling: Filling
     sizes: Sizes
     nearness: Nearness
     probe: Probe
+    with_readers: Probe
     reference: Reference | None = None
 
 
@@ -168,7 +169,7 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """The daemon and its clients, on a store of this many memories."""
+    """The daemon and its clients, on a store of this many memories; twice also with the models that read two texts."""
 
     size: int
     bridges: Bridges
@@ -179,6 +180,8 @@ class Serving:
     crowd: ConcurrentClients
     requests: Requests
     residence: MemoryUse
+    crowd_with_readers: ConcurrentClients
+    requests_with_readers: Requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

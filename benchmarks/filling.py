@@ -37,8 +37,20 @@ class Workspace:
 
     @property
     def settings(self) -> Settings:
-        """The default settings; the environment has no effect."""
-        return Settings.load(environment={}, home=str(self.home), space=CALLER.space, agent=CALLER.agent)
+        """The default settings, without the models that read two texts; the environment has no effect."""
+        return without_readers(
+            Settings.load(environment={}, home=str(self.home), space=CALLER.space, agent=CALLER.agent)
+        )
+
+
+def without_readers(settings: Settings) -> Settings:
+    """Leave out the models that read two texts, which take more time than all the rest."""
+    return replace(settings, pair_model="off", reader=False)
+
+
+def with_readers(settings: Settings) -> Settings:
+    """Return settings with the models that read two texts, as users have them."""
+    return replace(settings, pair_model=Settings().pair_model, reader=Settings().reader)
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Times each operation of the `enhanced` dialect: `python -m benchmarks.latency_table --entities 10000`.
 
 The table also lists the times that the dialect's description gives for some 20,000 entities. Every operation goes
-through the engine with its defaults, embedding included; code execution is left out.
+through the engine, embedding included; reader, pair model and code execution are left out.
 """
 
 import argparse

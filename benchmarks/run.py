@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -23,7 +23,7 @@ from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import Corpus, load_corpus
 from benchmarks.embedders import CachedEmbedder
 from benchmarks.figures import Filling, Measured, Reference, Results, Serving, Watching
-from benchmarks.filling import Workspace, fill, open_engine_with, open_store_with, share_commits
+from benchmarks.filling import Workspace, fill, open_engine_with, open_store_with, share_commits, with_readers
 from benchmarks.nearest import compare_with_scan
 from benchmarks.observing_cost import measure_watching
 from benchmarks.probe import Job, probe_in_child
@@ -39,10 +39,12 @@ from scrubjay.version import VERSION
 
 FOLDER = Path(__file__).parent
 # Sentences that are not stored at first: they are for timed writes, the same ones at every size.
-_SPARE = 800
+_SPARE = 950
 _TIMED = 325
 _SHARED = slice(325, 581)
 _BATCHED = slice(581, 800)
+# Fewer texts with the models that read two of them, which take several times as long.
+_WITH_READERS = slice(800, 950)
 # Texts that are written at once; twenty of them warm up the store before.
 _MANY = 1_020
 _REFERENCE_OPERATIONS = 100
@@ -102,10 +104,19 @@ class Benchmark:
             reference = await self._reference(program, stock[:size], corpus.questions, file=folder / f"{size}.graph")
             filling = await self._fill(workspace, stock[:size])
             if size == sizes[0]:
-                texts = Corpus(origin=corpus.origin, sentences=spare[_TIMED:], questions=corpus.questions)
+                texts = Corpus(
+                    origin=corpus.origin, sentences=spare[_TIMED : _WITH_READERS.start], questions=corpus.questions
+                )
                 serving = await self._serving(workspace, texts, size=size, program=program)
             job = Job(settings=workspace.settings, questions=corpus.questions, sentences=spare[:_TIMED], first=size)
-            measured.append(await self._measure_size(workspace, job, filling=filling, reference=reference))
+            reading = replace(
+                job,
+                settings=with_readers(workspace.settings),
+                questions=corpus.questions[: _WITH_READERS.stop - _WITH_READERS.start],
+                sentences=spare[_WITH_READERS],
+                first=size + _TIMED,
+            )
+            measured.append(await self._measure_size(workspace, job, reading, filling=filling, reference=reference))
             if size == sizes[0]:
                 watching = await self._watching(workspace, corpus.questions, size=size)
         return Results(
@@ -133,7 +144,7 @@ class Benchmark:
             return await fill(workspace, sentences, first=0, progress=progress)
 
     async def _measure_size(
-        self, workspace: Workspace, job: Job, *, filling: Filling, reference: Reference | None
+        self, workspace: Workspace, job: Job, reading: Job, *, filling: Filling, reference: Reference | None
     ) -> Measured:
         size = job.first
         self._say(f"measuring sizes at {size:,}, and comparing the index with a scan")
@@ -142,7 +153,16 @@ class Benchmark:
             nearness = await compare_with_scan(engine, store, job.questions)
         self._say(f"recalling and remembering at {size:,}")
         probe = await probe_in_child(job)
-        return Measured(size=size, filling=filling, sizes=sizes, nearness=nearness, probe=probe, reference=reference)
+        self._say(f"the same at {size:,} with the models that read two texts")
+        return Measured(
+            size=size,
+            filling=filling,
+            sizes=sizes,
+            nearness=nearness,
+            probe=probe,
+            with_readers=await probe_in_child(reading),
+            reference=reference,
+        )
 
     async def _serving(
         self, workspace: Workspace, texts: Corpus, *, size: int, program: reference_server.Program | None

@@ -16,6 +16,7 @@ from benchmarks.concurrent_clients import Job as CrowdJob
 from benchmarks.concurrent_clients import measure_crowd
 from benchmarks.daemons import Daemon, copy_store, daemon, settings_for
 from benchmarks.figures import ConcurrentClients, MemoryUse, Serving
+from benchmarks.filling import without_readers
 from benchmarks.memory_use import weigh_agents, weigh_clients
 from benchmarks.reference_server import Program
 from benchmarks.rest import measure_requests
@@ -24,7 +25,7 @@ from benchmarks.transports import compare_transports
 from scrubjay.rpc.codec import from_json, to_json
 
 _ROOT = Path(__file__).parent.parent
-_TIMEOUT = 240.0
+_TIMEOUT = 300.0
 _STOP_TIMEOUT = 60.0
 _CLIENTS = 50
 _CROWD_OPERATIONS, _CROWD_SECONDS = 1_000, 8.0
@@ -74,7 +75,11 @@ async def serve_in_child(job: Job) -> Serving:
 
 async def measure_serving(job: Job) -> Serving:
     """Measure the memory and the load of a daemon, compare the transports, and time cold starts."""
-    settings = settings_for(copy_store(job.store, job.folder / "served"))
+    settings = settings_for(copy_store(job.store, job.folder / "read"))
+    async with daemon(settings) as running:
+        requests_with_readers = await measure_requests(running, job.questions)
+        crowd_with_readers = await measure_crowd(running, [_many(running, job)])
+    settings = without_readers(settings_for(copy_store(job.store, job.folder / "served")))
     async with daemon(settings) as running:
         single, many = await weigh_clients(running, job.questions, clients=_CLIENTS)
         agents = await weigh_agents(running, job.questions, agents=_CLIENTS)
@@ -95,28 +100,28 @@ async def measure_serving(job: Job) -> Serving:
         crowd=crowd,
         requests=requests,
         residence=residence,
+        crowd_with_readers=crowd_with_readers,
+        requests_with_readers=requests_with_readers,
     )
 
 
 async def _crowds(running: Daemon, job: Job) -> tuple[ConcurrentClients, ConcurrentClients]:
     """One client, then many."""
-    alone = CrowdJob(
+    many = _many(running, job)
+    alone = replace(many, clients=1, operations=_ALONE_OPERATIONS, first=job.size, seconds=_ALONE_SECONDS)
+    return await measure_crowd(running, [alone]), await measure_crowd(running, [many])
+
+
+def _many(running: Daemon, job: Job) -> CrowdJob:
+    return CrowdJob(
         settings=running.settings,
         questions=job.questions,
         sentences=job.sentences,
-        clients=1,
-        operations=_ALONE_OPERATIONS,
-        first=job.size,
-        seconds=_ALONE_SECONDS,
-    )
-    many = replace(
-        alone,
         clients=_CLIENTS,
         operations=_CROWD_OPERATIONS,
         first=job.size + _ALONE_OPERATIONS,
         seconds=_CROWD_SECONDS,
     )
-    return await measure_crowd(running, [alone]), await measure_crowd(running, [many])
 
 
 async def _bounded(job: Job) -> Serving:
