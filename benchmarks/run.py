@@ -104,9 +104,7 @@ class Benchmark:
             reference = await self._reference(program, stock[:size], corpus.questions, file=folder / f"{size}.graph")
             filling = await self._fill(workspace, stock[:size])
             if size == sizes[0]:
-                texts = Corpus(
-                    origin=corpus.origin, sentences=spare[_TIMED : _WITH_READERS.start], questions=corpus.questions
-                )
+                texts = replace(corpus, sentences=spare[_TIMED : _WITH_READERS.start])
                 serving = await self._serving(workspace, texts, size=size, program=program)
             job = Job(settings=workspace.settings, questions=corpus.questions, sentences=spare[:_TIMED], first=size)
             reading = replace(
