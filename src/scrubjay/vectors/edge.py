@@ -21,7 +21,7 @@ from scrubjay.errors import IndexUnavailable
 from scrubjay.lazy import dataclass
 from scrubjay.model.passage import Point, Vector, require_valid_vector
 from scrubjay.model.query import Filter
-from scrubjay.vectors.edge_codec import create_shard, edge_errors, edge_filter, edge_point, edge_query
+from scrubjay.vectors.edge_codec import create_shard, edge_errors, edge_filter, edge_point, edge_query, load_shard
 
 Hits = list[tuple[int, float]]
 
@@ -118,7 +118,7 @@ class EdgeIndex:
         meta = _read_meta(folder)
         meta.require_match(store_id=store_id, model=model, dimension=dimension)
         with edge_errors("open"):
-            shard = edge.EdgeShard.load(str(folder / _SHARD))
+            shard = load_shard(folder / _SHARD, dimension=dimension)
             info = shard.info()
         index = cls(folder, shard, meta, tuning=tuning)
         index.was_interrupted = (folder / _UNFLUSHED).exists()

@@ -13,6 +13,8 @@ from scrubjay.model.query import Filter
 from scrubjay.vectors.payload import AT, FACETS, TENANT, Between, Condition, conditions_of, payload_of
 
 _ALL = Filter()
+# The engine searches an index in one pass: waking up its other threads takes as much CPU time as a thousand points.
+_SEARCH_THREADS = 1
 
 
 @contextmanager
@@ -35,15 +37,14 @@ def create_shard(folder: Path, *, dimension: int, links_from: int, exact_up_to: 
     # Without the write-ahead log, which would cost a third of the disk and half of the insert rate: the change log
     # is replayed from the last flush.
     config = edge.EdgeConfig(
-        vectors=edge.EdgeVectorParams(
-            size=dimension, distance=edge.Distance.Cosine, datatype=edge.VectorStorageDatatype.Turbo8
-        ),
+        vectors=_vectors(dimension),
         hnsw_config=edge.HnswIndexConfig(
             m=16, ef_construct=100, full_scan_threshold=_kilobytes(exact_up_to, dimension=dimension)
         ),
         optimizers=edge.EdgeOptimizersConfig(
             default_segment_number=1, indexing_threshold=_kilobytes(links_from, dimension=dimension)
         ),
+        max_search_threads=_SEARCH_THREADS,
         wal_enabled=False,
     )
     shard = edge.EdgeShard.create(str(folder), config)
@@ -55,6 +56,12 @@ def create_shard(folder: Path, *, dimension: int, links_from: int, exact_up_to: 
     ):
         shard.update(edge.UpdateOperation.create_field_index(field, schema))
     return shard
+
+
+def load_shard(folder: Path, *, dimension: int) -> edge.EdgeShard:
+    """Open a shard; what is not named here stays as it was created."""
+    config = edge.EdgeConfig(vectors=_vectors(dimension), max_search_threads=_SEARCH_THREADS, wal_enabled=False)
+    return edge.EdgeShard.load(str(folder), config)
 
 
 def edge_point(point: Point) -> edge.Point:
@@ -96,6 +103,12 @@ def _condition(condition: Condition) -> edge.FieldCondition:
     return edge.FieldCondition(
         key=condition.field, match=edge.MatchAny(list(condition.texts)) if others else edge.MatchValue(first)
     )
+
+
+def _vectors(dimension: int) -> edge.EdgeVectorParams:
+    return edge.EdgeVectorParams(
+        size=dimension, distance=edge.Distance.Cosine, datatype=edge.VectorStorageDatatype.Turbo8
+    )  # fmt: skip
 
 
 def _kilobytes(points: int, *, dimension: int) -> int:

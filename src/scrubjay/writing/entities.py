@@ -49,8 +49,12 @@ async def look_up_entities(draft: Draft, *, space: str, store: RecordStore) -> E
     if not draft.entities:
         return await _look_up_phrases(_text(draft), space=space, store=store)
     names = draft.entities[:_MAX_LOOKED_UP]
-    facets = sorted({facet for name in names for facet in _facets(name)})
+    # The other spellings of a name matter only if the space does not have the name.
+    facets = [facet("entity", name) for name in names if name]
     counts, confirmed = await _read_known(facets, names, space=space, store=store)
+    others = sorted({other for name in names if facet("entity", name) not in counts for other in _facets(name)})
+    if others:
+        counts = {**counts, **await store.known_facets(space, others, state=State.LIVE)}
     existing = [entity for entity in _unite_aliases(draft, counts).entities if facet("entity", entity) in counts]
     return EntityLookup(counts=counts, spellings=await _spellings(existing, confirmed, space=space, store=store))
 
