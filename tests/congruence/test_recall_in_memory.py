@@ -69,7 +69,7 @@ async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
         fast = stores()
         slow, other = _open(fast), _open(fast)
         # It reads every row.
-        slow._table = slow._lexicon = slow._empty = None
+        slow._table = slow._lexicon = slow._repeated = None
         # In some examples so small that it is emptied again and again, or not used from a number of passages on.
         fast._table = table = PassageTable(Freshness(), max_rows=max_rows, largest_space=largest_space)
         fast._lexicon = LexiconCache(Freshness(), many_misses=many_misses)

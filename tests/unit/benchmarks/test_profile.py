@@ -54,7 +54,7 @@ def test_one_remember_and_one_recall_stay_within_their_budgets(tmp_path: Path) -
     assert remember.embeddings == 1, remember
     assert 0 < len(batches) <= _COUNTED
     assert all(0 < len(batch) <= 3 for batch in batches)
-    assert recall.statements <= 34, recall
+    assert recall.statements <= 28, recall
     assert recall.hops <= 4, recall
     assert recall.embeddings == 1, recall
 

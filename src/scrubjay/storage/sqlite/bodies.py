@@ -117,8 +117,15 @@ class SqliteBodies:
             raise damaged_memory(
                 error, memory_id=memory_id, space=space, version=version, last_good=last_good
             ) from error
-        self._keep(key, accesses, memory)
+        if self.may_keep(row, memory):
+            self._keep(key, accesses, memory)
         return memory
+
+    def may_keep(self, row: Row, memory: Memory) -> bool:
+        """Return whether the memory of a row may be kept for other readers."""
+        *_, encoding, _, _, size, _ = row
+        # A caller may change the metadata, and a difference depends on other rows.
+        return size <= _CACHED_BYTES and not memory.metadata and encoding != Encoding.DELTA
 
     def unpack(
         self,
@@ -232,10 +239,7 @@ class SqliteBodies:
 
     def _keep(self, key: RowWithoutAccesses, accesses: Accesses, memory: Memory) -> None:
         """Keep the memory of a row: the next reads and writes ask for the same ones."""
-        *_, encoding, _, _, size, _ = key
-        # A caller may change the metadata, and a difference depends on other rows.
-        if size <= _CACHED_BYTES and not memory.metadata and encoding != Encoding.DELTA:
-            self._memories[key] = accesses, memory
+        self._memories[key] = accesses, memory
         while len(self._memories) > _CACHED_ROWS:
             # Another thread may read at the same time.
             with suppress(RuntimeError, StopIteration):

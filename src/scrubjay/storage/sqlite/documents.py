@@ -10,7 +10,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.timestamps import to_micros
 from scrubjay.storage.rows import document_of, id_bytes, micros_of, stale_document, subjects_of, value_text
 from scrubjay.storage.sql_files import read_statements
-from scrubjay.storage.sqlite.rows import Freshness, space_number
+from scrubjay.storage.sqlite.rows import space_number
 
 _SQL = read_statements("sqlite/documents")
 _COLUMNS = "s.name, d.collection, d.key, d.value, d.version, d.updated_at, d.due_at"
@@ -26,27 +26,13 @@ _ABOUT = " UNION ALL ".join(
 )
 
 
-class EmptyCollections:
-    """Remembers which collections have no document, until anything is committed. It is used by one thread."""
-
-    def __init__(self, freshness: Freshness) -> None:
-        self._freshness = freshness
-        self._version = -1
-        self._is_empty: dict[tuple[str, str], bool] = {}
-
-    def is_empty(self, connection: apsw.Connection, space: str, collection: str) -> bool:
-        """Check whether a collection has no document: then none is about a memory, as in most spaces."""
-        version = self._freshness.version(connection)
-        if version != self._version:
-            self._version, self._is_empty = version, {}
-        key = space, collection
-        if key not in self._is_empty:
-            row = connection.execute(
-                "SELECT 1 FROM documents WHERE space_no = ? AND collection = ? LIMIT 1",
-                (space_number(connection, space), collection),
-            ).fetchone()
-            self._is_empty[key] = row is None
-        return self._is_empty[key]
+def is_empty(connection: apsw.Connection, space: str, collection: str) -> bool:
+    """Check whether a collection has no document: then none is about a memory, as in most spaces."""
+    row = connection.execute(
+        "SELECT 1 FROM documents WHERE space_no = ? AND collection = ? LIMIT 1",
+        (space_number(connection, space), collection),
+    ).fetchone()
+    return row is None
 
 
 def document(connection: apsw.Connection, space: str, collection: str, key: str) -> Document | None:

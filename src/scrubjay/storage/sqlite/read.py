@@ -15,7 +15,7 @@ from scrubjay.storage.lexical import similar_names
 from scrubjay.storage.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of
 from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, SqliteBodies
 from scrubjay.storage.sqlite.lexicon import date_bounds, facet_match, lexical_candidates
-from scrubjay.storage.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
+from scrubjay.storage.sqlite.rows import LAST_CHARACTER, RepeatedReads, lexicon_number, marks, space_number
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
 
@@ -60,17 +60,25 @@ def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: 
 
 
 def get_small(
-    connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: SqliteBodies, max_bytes: int
-) -> dict[str, Memory] | None:
-    """Return the same, or None if the bodies have more than `max_bytes` together."""
-    raw_ids = [id_bytes(memory_id) for memory_id in ids]
-    rows = connection.execute(
-        f"SELECT {_SMALL_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw_ids)}) AND s.name = ?",
-        (max_bytes, *raw_ids, space),
-    ).fetchall()
-    if sum(size for *_, size, _ in rows) > max_bytes:
-        return None
-    by_id = {memory.id: memory for memory in (bodies.read_memory(connection, row) for row in rows)}
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: SqliteBodies, max_bytes: int,
+    repeated: RepeatedReads | None,
+) -> dict[str, Memory] | None:  # fmt: skip
+    """Return the same, or None if the bodies have more than `max_bytes` together; those at hand are not read."""
+    present = {} if repeated is None else repeated.find(connection, [(space, memory_id) for memory_id in ids])
+    by_id: dict[str, Memory] = {memory.id: memory for memory in present.values()}
+    raw_ids = [id_bytes(memory_id) for memory_id in ids if memory_id not in by_id]
+    if raw_ids:
+        rows = connection.execute(
+            f"SELECT {_SMALL_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw_ids)}) AND s.name = ?",
+            (max_bytes, *raw_ids, space),
+        ).fetchall()
+        if sum(size for *_, size, _ in rows) > max_bytes:
+            return None
+        memories = [bodies.read_memory(connection, row) for row in rows]
+        by_id |= {memory.id: memory for memory in memories}
+        if repeated is not None:
+            read = zip(rows, memories, strict=True)
+            repeated.keep({(space, memory.id): memory for row, memory in read if bodies.may_keep(row, memory)})
     return {memory_id: by_id[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in by_id}
 
 

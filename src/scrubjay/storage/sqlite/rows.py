@@ -1,13 +1,16 @@
 """Numbers, keys and counters that several modules of this store use."""
 
 import asyncio
-from collections.abc import Sized
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sized
+from typing import Any, TypeVar
 
 import apsw
 
 from scrubjay.model.memory import State
 from scrubjay.storage.rows import STATE_NUMBERS, id_bytes, id_text
 
+T = TypeVar("T")
+Key = tuple[Hashable, ...]
 # Every text that begins with a prefix sorts before the prefix followed by this character.
 LAST_CHARACTER = "\U0010ffff"
 # More than there are states, so that later ones need no new numbers.
@@ -15,6 +18,9 @@ _LEXICONS_PER_SPACE = 16
 # The counters of `meta`: all purges, those that were cleaned up after, how often passages were indexed again, and how
 # often accesses were counted.
 _PURGES, _CLEANED, _REINDEXED, _TOUCHES = "purges", "cleaned", "reindexed", "touches"
+
+# So many results of reads are kept; then all are dropped.
+_MAX_REPEATED = 4_096
 
 _LOG_STATE = """SELECT (SELECT coalesce(max(seq), 0) FROM changes),
     (SELECT group_concat(key || value) FROM (SELECT key, value FROM meta WHERE key IN (?, ?) ORDER BY key))"""
@@ -149,6 +155,41 @@ class Freshness:
 
     def _forget(self) -> None:
         self._version = None
+
+
+class RepeatedReads:
+    """Keeps what reads have returned until anything is committed. It is used by one thread, with one connection."""
+
+    def __init__(self, freshness: Freshness) -> None:
+        self._freshness = freshness
+        self._version = -1
+        self._results: dict[Key, Any] = {}
+
+    def read(self, connection: apsw.Connection, job: Callable[..., T], *arguments: Hashable) -> T:
+        """Return the result of a job, which the caller must not change."""
+        key = job, *arguments
+        present = self.find(connection, [key])
+        if not present:
+            self.keep({key: job(connection, *arguments)})
+        return present[key] if present else self._results[key]
+
+    def find(self, connection: apsw.Connection, keys: Iterable[Key]) -> dict[Key, Any]:
+        """Return the results that are present and still hold; SQLite is asked only if there are any."""
+        present = {key: self._results[key] for key in keys if key in self._results}
+        if not present or self._freshness.version(connection) == self._version:
+            return present
+        self._version, self._results = self._freshness.version(connection), {}
+        return {}
+
+    def keep(self, results: Mapping[Key, object]) -> None:
+        """Keep what was read. If it is newer than the rest, the next to find some of it drops all."""
+        if len(self._results) > _MAX_REPEATED:
+            self.clear()
+        self._results.update(results)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._results = {}
 
 
 def data_version(connection: apsw.Connection) -> int:

@@ -66,7 +66,7 @@ from scrubjay.storage.sqlite.commit import (
 from scrubjay.storage.sqlite.connection import Readers, connect, mapped_errors
 from scrubjay.storage.sqlite.lexicon_cache import LexiconCache, MissingWords, read_postings, read_similar
 from scrubjay.storage.sqlite.passage_table import PassageTable
-from scrubjay.storage.sqlite.rows import Freshness
+from scrubjay.storage.sqlite.rows import Freshness, RepeatedReads
 from scrubjay.storage.sqlite.schema import migrate
 from scrubjay.storage.sqlite.writer import OpenTransaction, Writer
 from scrubjay.text.passages import passages_of
@@ -114,7 +114,7 @@ class SqliteStore:
         freshness = Freshness()
         self._table: PassageTable | None = PassageTable(freshness)
         self._lexicon: LexiconCache | None = LexiconCache(freshness)
-        self._empty: collections.EmptyCollections | None = collections.EmptyCollections(freshness)
+        self._repeated: RepeatedReads | None = RepeatedReads(freshness)
         writer, threads = Writer(connection, path=path), Readers(path, key=key, count=readers)
         self._writer: Writer | OpenTransaction = writer
         self._readers: Readers | OpenTransaction = threads
@@ -157,8 +157,9 @@ class SqliteStore:
         characters = sum([write.memory.characters for write in commit.writes])
         is_long = characters > (_LONG_COMMIT if isinstance(self._writer, OpenTransaction) else _UNSHARED_COMMIT)
         committed, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
-        if self._lexicon is not None:
+        if self._lexicon is not None and self._repeated is not None:
             self._lexicon.rest()
+            self._repeated.clear()
         self.upkeep.train_soon(commit.space, due=due)
         return committed
 
@@ -169,7 +170,7 @@ class SqliteStore:
         async with self._writer.transaction() as transaction:
             store = copy(self)
             store._writer = store._readers = transaction  # noqa: SLF001 - its own copy
-            store._table = store._lexicon = store._empty = None  # noqa: SLF001 - its own copy
+            store._table = store._lexicon = store._repeated = None  # noqa: SLF001 - its own copy
             yield store
 
     async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
@@ -195,9 +196,10 @@ class SqliteStore:
         if count:
             self._bodies.clear_cache()
             self._vectors.clear()
-            if self._table is not None and self._lexicon is not None:
+            if self._table is not None and self._lexicon is not None and self._repeated is not None:
                 self._table.clear()
                 self._lexicon.clear()
+                self._repeated.clear()
             await self.upkeep.clean()
         return count
 
@@ -212,7 +214,7 @@ class SqliteStore:
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
         memories = None
         if len(ids) <= _FEW_MEMORIES:
-            small = partial(read.get_small, bodies=self._bodies, max_bytes=_SMALL_BODIES)
+            small = partial(read.get_small, bodies=self._bodies, max_bytes=_SMALL_BODIES, repeated=self._repeated)
             try:
                 memories = self._read_one(small, space, ids)
             except BodyDamaged as error:
@@ -264,7 +266,7 @@ class SqliteStore:
         return await self._read(read.list_ids, space, filter, limit=limit, after=after)
 
     async def pinned(self, space: str) -> list[str]:
-        return self._read_one(read.pinned, space)
+        return [*self._read_once(read.pinned, space)]
 
     async def unread(self, space: str, *, but: Collection[str] = (), limit: int) -> tuple[int, list[str]]:
         return await self._read(read.unread, space, but=but, limit=limit)
@@ -421,10 +423,10 @@ class SqliteStore:
         return await self._read_rows(log.changes_in, space, after=after, limit=limit, rows=limit)
 
     async def last_place(self, space: str) -> int:
-        return self._read_one(log.last_place, space)
+        return self._read_once(log.last_place, space)
 
     async def last_seq(self) -> int:
-        return self._read_one(log.last_seq)
+        return self._read_once(log.last_seq)
 
     async def last_run(self, space: str, *, agent: str) -> Run | None:
         return await self._read(log.last_run, space, agent=agent)
@@ -450,7 +452,7 @@ class SqliteStore:
         return await self._read_rows(query, space, collection, before=before, limit=limit, rows=limit)
 
     async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
-        if self._empty is not None and self._read_one(self._empty.is_empty, space, collection):
+        if self._repeated is not None and self._read_once(collections.is_empty, space, collection):
             return []
         rows = max(limit, len(ids))
         query = collections.documents_about
@@ -556,6 +558,14 @@ class SqliteStore:
     def _read_one(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         """Read a few rows with one statement."""
         return self._readers.run_one(job, *arguments, **options)
+
+    def _read_once(self, job: Callable[..., T], *arguments: str) -> T:
+        """Do the same, once until anything is committed."""
+        return (
+            self._read_one(job, *arguments)
+            if self._repeated is None
+            else self._read_one(self._repeated.read, job, *arguments)
+        )
 
     async def _read_rows(
         self, job: Callable[..., T], *arguments: object, rows: int, is_one: bool = True, **options: object

@@ -4,6 +4,7 @@ import gc
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import apsw
 import numpy as np
@@ -153,3 +154,33 @@ async def test_the_number_of_a_space_that_was_rolled_back_belongs_to_the_next_on
     assert await store.ids("first", limit=9) == [first.id]
     assert await store.ids("lost", limit=9) == [other.id]
     assert await store.ids("refused", limit=9) == []
+
+
+async def test_what_was_read_holds_until_this_or_another_process_commits(store: SqliteStore, path: Path) -> None:
+    other = await SqliteStore.open(path, readers=1)
+    plain, noted = a_memory("tea at four"), a_memory("tea at five", metadata={"notes": {"first": 1}})
+    ids = [plain.id, noted.id]
+
+    async def seen() -> object:
+        answers = [await store.get("default", ids) for _ in range(3)]
+        # What one caller does to what it got is its own business.
+        if noted.id in answers[2]:
+            assert answers[2][noted.id].metadata == {"notes": {"first": 1}}
+            cast("dict[str, object]", answers[2][noted.id].metadata)["notes"] = {}
+        ends = await store.last_place("default"), await store.last_seq(), await store.pinned("default")
+        assert (await store.last_place("default"), await store.last_seq(), await store.pinned("default")) == ends
+        (await store.pinned("default")).clear()
+        assert answers[0] == answers[1]
+        return [memory.content for memory in answers[0].values()], *ends
+
+    assert await seen() == ([], 0, 0, [])
+    await other.commit(a_commit(plain, noted))
+    assert await seen() == (["tea at four", "tea at five"], 2, 2, [])
+    assert await seen() == (["tea at four", "tea at five"], 2, 2, [])
+    await store.commit(a_commit(a_rewrite(revised(plain, pinned=True))))
+    assert await seen() == (["tea at four", "tea at five"], 3, 3, [plain.id])
+    await other.touch("default", ids, at=moment(5))
+    assert [memory.access_count for memory in (await store.get("default", ids)).values()] == [1, 1]
+    await store.purge("default", [plain.id], origin=an_origin())
+    assert await seen() == (["tea at five"], 4, 4, [])
+    await other.close()
