@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.code import CodeRunner
+from scrubjay.code.functions import verbs_for
 from scrubjay.code.pool import innermost_child
 from scrubjay.code.wall import Wall, WallPolicy, wall_command
 from scrubjay.code.workspace import Workspace
@@ -20,15 +21,26 @@ from scrubjay.engine import Engine
 from scrubjay.errors import TooLarge, WrongState
 from scrubjay.model.caller import Access, Caller
 from scrubjay.model.code import CodeLimits, CodeResult
-from scrubjay.model.requests import DoctorRequest, RunCodeRequest, StatusRequest, UndoRequest
+from scrubjay.model.memory import Method, Trust
+from scrubjay.model.requests import (
+    DeclineRequest,
+    DoctorRequest,
+    InboxRequest,
+    RunCodeRequest,
+    SetRulesRequest,
+    StatusRequest,
+    UndoRequest,
+)
 from scrubjay.service import LocalService
 from tests.attacks.hostile_programs import CONTAINED, HARMLESS
+from tests.attacks.undone_programs import BEFORE_CHANGES, CHANGES, SEEN
 from tests.curated import CuratedMemory, open_curated
 
 LIMITS = CodeLimits(
     seconds=1, memory_mb=32, calls=200, sleep_seconds=1, recursion=200, workspace_kb=1_000, workers=2
 )  # fmt: skip
 MALLORY = Caller(agent="mallory")
+OWNER = Caller(agent="ann")
 # Set where the wall must be tested: nothing is skipped there.
 REQUIRED = os.environ.get("SCRUBJAY_TEST_WALL") == "required"
 # Takes minutes in one step of the interpreter.
@@ -141,11 +153,53 @@ async def test_rights(target: Target) -> None:
     assert {"read_file", "list_files", "recall", "load_skill"} <= listed
     assert not {"write_file", "delete_file", "save_skill", "remember"} & listed
     agent = replace(MALLORY, access=Access.AGENT)
-    assert "PermissionError" in (await target.run("set_rules(gate='off')", agent)).error
+    assert await target.functions(agent) == await target.functions(MALLORY)
     names = {line.partition("(")[0] for line in await target.functions(MALLORY)}
     assert not {"purge", "backup", "tokens", "import_notes", "reembed", "run_code"} & names
     assert {"write_file", "delete_file", "save_skill", "remember"} <= names
     await target.require_unharmed()
+
+
+async def test_decisions(target: Target) -> None:
+    """No program decides for a person: not what leaves the inbox, not by which rules, not that the user has said it."""
+    await target.service.call(SetRulesRequest.of(review="agents"), who=OWNER)
+    for call in (
+        "approve(['waits'])", "decline(['waits'])", "set_rules(review='none')", "add_synonyms('a', ['b'])",
+        "remove_synonyms(['b'])", "resolve_conflict('x')", "retry_job('x')", "cancel_job('x')", "scan_later()",
+    ):  # fmt: skip
+        answer = await target.run(call, OWNER)
+        assert ("is not defined" in answer.error, answer.run) == (True, ""), call
+    for write in (
+        "remember('Deploys happen on Thursdays', name='waits', source={'method': 'manual', 'trust': 'user'})",
+        "remember_many([{'text': 'Tea is in the blue cupboard', 'name': 'waits'}])",
+        "create_entities([{'name': 'waits', 'entityType': 'x', 'observations': ['Seen.']}])",
+        "write_note('waits', 'Some words of a note')",
+        "save_skill('waits', 'def waits():\\n    return 1', 'Waits.')",
+    ):
+        answer = await target.run(write, OWNER)
+        assert answer.success, answer.error
+        (waiting,) = await target.service.call(InboxRequest(), who=OWNER)
+        assert (waiting.source.method, waiting.source.trust) == (Method.AGENT, Trust.AGENT), write
+        await target.service.call(DeclineRequest.of(ids=[waiting.id]), who=OWNER)
+    await target.require_unharmed()
+
+
+async def test_undo(tmp_path: Path) -> None:
+    """`undo` takes back every change of a program: each verb that writes, of those that programs have."""
+    assert {*CHANGES} == {name for name, verb in verbs_for(Access.OWNER).items() if not verb.reads}
+    async with open_curated(tmp_path) as memory:
+        target = Target(memory.engine)
+        assert not (await target.run(BEFORE_CHANGES)).error
+        before = await target.run(SEEN)
+        assert before.success, before.error
+        for verb, code in CHANGES.items():
+            changed = await target.run(code)
+            assert not changed.error, (verb, changed.error)
+            # A commit changes the history alone.
+            assert verb == "commit" or (await target.run(SEEN)).result != before.result, verb
+            undone = await target.service.call(UndoRequest(run=changed.run), who=MALLORY)
+            assert undone.skipped == (), verb
+            assert (await target.run(SEEN)).result == before.result, verb
 
 
 async def test_quota_of_programs_at_once(target: Target) -> None:

@@ -46,7 +46,7 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
             embedder="none",
             vector_index="scan",
             readers=1,
-            code_limits="workers=2,seconds=5",
+            code_limits="workers=2,seconds=10",
             **choice,
         )
         async with open_engine_and_store(settings) as (engine, store):

@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 Call = Callable[..., Awaitable[object]]
 # A program has no token budget while it runs, and may ask for more than an agent.
 _NO_TOKEN_LIMIT = 1_000_000
-# They take longer than a program may, send streams, or belong to the machinery of clients.
+# They take longer than a program may, send streams, belong to the machinery of clients, or are a run of their own.
 _LONG_ALLOWED = frozenset({"remember_many", "extract"})
-_NEVER = frozenset({"export", "import", "outcome"})
+_NEVER = frozenset({"export", "import", "outcome", "undo"})
 # A program loads a skill instead of running it elsewhere.
 _SKILLS = frozenset({"save_skill", "list_skills", "load_skill"})
 _LEVELS = tuple(Access)
@@ -45,19 +45,20 @@ class HostError(Exception):
 
 
 def may_call(verb: Verb) -> bool:
-    """Whether programs have a verb: what an `undo` takes back, in one space, in a short time."""
+    """Whether programs have a verb: what an agent may do and `undo` takes back, in one space, in a short time."""
     if verb.name in _SKILLS:
         return True
-    if verb.code or verb.curation or verb.all_spaces or verb.effect == "destroys" or verb.name in _NEVER:
+    if verb.code or verb.curation or verb.all_spaces or verb.name in _NEVER:
         return False
-    if verb.needs in (Access.OWNER, Access.METRICS):
-        return False
-    return not verb.long or verb.name in _LONG_ALLOWED
+    # `undo` takes back what is in the log of changes.
+    is_safe = verb.reads or (verb.logged and verb.effect == "writes")
+    return is_safe and verb.needs in (Access.READ, Access.AGENT) and (not verb.long or verb.name in _LONG_ALLOWED)
 
 
 def caller_of(who: Caller, run: str) -> Caller:
-    """Return the caller on whose behalf a program acts: never more than the writer of one space."""
-    access = Access.WRITE if who.access is Access.OWNER else who.access
+    """Return the caller on whose behalf a program acts: never more than an agent, in one space."""
+    # A model may have written it, after reading a hostile text.
+    access = Access.AGENT if who.access in (Access.WRITE, Access.OWNER) else who.access
     return replace(who, access=access, any_space=False, sees_paths=False, run=run)
 
 

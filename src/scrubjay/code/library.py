@@ -261,7 +261,7 @@ class Library:
 
 
 def _verb_lines(names: Sequence[str]) -> list[str]:
-    verbs = verbs_for(Access.WRITE)
+    verbs = verbs_for(Access.AGENT)
     return [f"{signature_of(verbs[name])}: {about_verb(verbs[name])}" for name in names]
 
 

@@ -16,7 +16,7 @@ from scrubjay.model.memory import Json, Trust
 from scrubjay.model.results import Decision
 from scrubjay.model.timestamps import to_iso
 
-_NOT_THE_USER = "source.trust is at most agent with an agent's token"
+_NOT_THE_USER = "source.trust is at most agent with an agent's token or in a program"
 INTENTS = ("auto", "new", "continue")
 # NUL in JSON, unless the backslash is itself escaped.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
