@@ -14,6 +14,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.caller import Caller
 from scrubjay.model.job import Job
 from scrubjay.model.requests import ExtractRequest
+from scrubjay.paths import database_file
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli import extract as command
 from tests.command_line import invoke
@@ -77,6 +78,9 @@ async def test_later_extraction_goes_to_the_job_queue(tmp_path: Path) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")
+    # A dry run makes no memory; in an empty file one begins.
+    (tmp_path / "data").mkdir()
+    database_file(tmp_path / "data").touch()
     return tmp_path
 
 

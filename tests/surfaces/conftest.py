@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.backend import IS_EMBEDDED, database_of, drop_database_of
 
+from scrubjay.paths import database_file
 from scrubjay.settings import Settings
 
 _HERE = Path(__file__).parent
@@ -18,8 +19,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in [name for name in os.environ if name.startswith(("SCRUBJAY_", "MEMORY_DIR"))]:
         monkeypatch.delenv(name)
     folder = tmp_path / "data"
-    # Reading makes no folder.
+    # Reading makes no memory; in an empty file one begins.
     folder.mkdir(mode=0o700)
+    if IS_EMBEDDED:
+        database_file(folder).touch(mode=0o600)
     monkeypatch.setenv("SCRUBJAY_HOME", str(folder))
     monkeypatch.setenv("SCRUBJAY_DATABASE_URL", database_of(folder))
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")

@@ -51,6 +51,55 @@ def test_reading_makes_no_folder_and_names_the_one_that_is_meant(tmp_path: Path)
     assert {folder.name for folder in tmp_path.iterdir()} == {"memory", "data"}
 
 
+# Some of them change a memory, but none stores anything in a new one.
+NEED_A_MEMORY = (
+    ("backup", "create", "{file}"), ("doctor",), ("status",), ("open", "--print"), ("jobs", "run"),
+    ("notes", "export", "--to", "{file}"), ("notes", "sync"), ("prune",), ("curate",),
+    ("code", "run", "{file}"), ("forget", "acorn"), ("revise", "acorn", "--text", "two"), ("edit", "acorn"),
+    ("restore", "acorn"), ("purge", "acorn", "--yes"), ("confirm", "acorn"), ("undo",), ("tags", "synonyms"),
+    ("relate", "acorn", "pine"), ("rules", "reset"), ("conflicts", "scan"), ("inbox", "approve", "--all"),
+    ("reembed", "--model", "bundled"),
+)  # fmt: skip
+IMPORTS = (
+    ("import", "{texts}"), ("extract", "{chat}"), ("notes", "import", "{vault}"),
+    ("notes", "adopt", "{vault}", "--yes"),
+)  # fmt: skip
+
+
+@pytest.mark.embedded
+def test_only_a_command_that_stores_something_new_makes_a_memory(tmp_path: Path) -> None:
+    run("remember", "The jay hid an acorn", "--data", str(tmp_path / "memory"))
+    (tmp_path / "plain").mkdir()
+    files = {"file": tmp_path / "new", **_things_to_import(tmp_path)}
+    before = set(tmp_path.rglob("*"))
+    for command in (*NEED_A_MEMORY, *((*command, "--dry-run") for command in IMPORTS)):
+        typed = [word.format(**files) for word in command]
+        for folder, hint in (("memroy", f"Did you mean --data {tmp_path / 'memory'}?"), ("plain", "leave --data out")):
+            answer = run(*typed, "--data", str(tmp_path / folder))
+            assert answer.code == 3, (command, answer)
+            assert f"there is no memory at {tmp_path / folder}. " in answer.err
+            assert hint in answer.err
+        assert set(tmp_path.rglob("*")) == before, command
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("command", [("rules", "set", "gate=off"), ("tags", "add", "tree", "oak"), *IMPORTS])
+def test_a_memory_begins_with_its_rules_or_with_what_is_imported(tmp_path: Path, command: tuple[str, ...]) -> None:
+    files = _things_to_import(tmp_path)
+    typed = [word.format(**files) for word in command]
+    assert run(*typed, "--data", str(tmp_path / "new")).code == 0
+    assert run("status", "--data", str(tmp_path / "new")).code == 0
+
+
+def _things_to_import(folder: Path) -> dict[str, Path]:
+    vault, texts, chat = folder / "vault", folder / "texts.jsonl", folder / "chat.txt"
+    vault.mkdir()
+    (vault / "Acorn.md").write_text("The jay hid an acorn.\n")
+    texts.write_text('{"text": "The jay hid an acorn"}\n')
+    chat.write_text("Ann: I live in Berlin.\n")
+    return {"vault": vault, "texts": texts, "chat": chat}
+
+
 @pytest.mark.parametrize("is_served", [True, False])
 def test_a_space_that_does_not_exist_is_not_read(settings: Settings, is_served: bool) -> None:
     with background_daemon(settings, http="") if is_served else nullcontext():

@@ -30,7 +30,7 @@ def database() -> Iterator[str]:
 @pytest.fixture
 def stored_id(home: Path) -> str:
     """Store a few memories with a history; return the id of one."""
-    assert not list(home.iterdir())
+    assert [file.stat().st_size for file in home.iterdir()] == [0]
     tea = remember("green tea", "--name", "tea")
     run("revise", "tea", "--text", "black tea")
     remember("a scrub jay", "--name", "jay")

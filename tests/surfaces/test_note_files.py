@@ -19,6 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 _MIN_EXAMPLES = 6
 
 
+@pytest.mark.usefixtures("home")
 def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / "trees").mkdir(parents=True)

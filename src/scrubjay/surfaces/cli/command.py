@@ -10,6 +10,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, TypeVar, Unpack, cast, get_args
 
@@ -21,7 +22,7 @@ from scrubjay.model import requests, verbs
 from scrubjay.model.arguments import Request
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import ReadResult, Undone
-from scrubjay.paths import data_folder, database_file
+from scrubjay.paths import data_folder, database_file, known_socket
 from scrubjay.rpc.codec import error_to_json, to_json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.console import print_error, progress, progress_made
@@ -112,6 +113,7 @@ def plain(
     shown: Callable[[R], object] = lambda result: result,
     label: str = "",
     holds_index: bool = False,
+    begins: bool = False,
     **differences: Unpack[Differences],
 ) -> None:
     """Register a command that does no more than its verb; `shown` prepares the result, `label` is for the progress."""
@@ -127,7 +129,7 @@ def plain(
     options = RequestOptions(request, (), differences)
     # Its progress is shown, and its files are, where the user is.
     served = not (declared.progress or declared.long or options.names_files)
-    _add_verb(app, call, options, name=_name_of(request), holds_index=holds_index, served=served)
+    _add_verb(app, call, options, name=_name_of(request), holds_index=holds_index, begins=begins, served=served)
 
 
 def verb(
@@ -135,6 +137,7 @@ def verb(
     *,
     name: str = "",
     holds_index: bool = False,
+    begins: bool = False,
     served: bool = False,
     **differences: Unpack[Differences],
 ) -> Callable[[Verb], Verb]:
@@ -142,6 +145,7 @@ def verb(
 
     If it has the parameter `make`, its options are those of that request; further parameters are its own options.
     `served`: it needs nothing of its process, neither files nor a terminal, so that a daemon can carry it out.
+    `begins`: where there is no memory it makes one, except in a dry run; any other command refuses a mistyped folder.
     """
 
     def register(function: Verb) -> Verb:
@@ -150,7 +154,7 @@ def verb(
         request = get_args(parameters["make"].annotation)[-1] if "make" in parameters else None
         chosen = name or (_name_of(request) if request else function.__name__)
         options = RequestOptions(request, own, differences)
-        return _add_verb(app, function, options, name=chosen, holds_index=holds_index, served=served)
+        return _add_verb(app, function, options, name=chosen, holds_index=holds_index, begins=begins, served=served)
 
     return register
 
@@ -183,7 +187,14 @@ def bare(app: typer.Typer, *, name: str | None = None, answers: bool = True) -> 
 
 
 def _add_verb(
-    app: typer.Typer, function: Verb, options: RequestOptions, *, name: str, holds_index: bool, served: bool
+    app: typer.Typer,
+    function: Verb,
+    options: RequestOptions,
+    *,
+    name: str,
+    holds_index: bool,
+    begins: bool,
+    served: bool,
 ) -> Verb:
     """Add a command, and return it as a function of a client and of what was typed."""
     takes = inspect.signature(function).parameters
@@ -205,7 +216,8 @@ def _add_verb(
         if not writes:
             # What is wrong with the options is said first.
             options.make(values)()
-            _require_memory(settings)
+        if not begins or values.get("dry_run"):
+            require_memory(settings, maker="The same command without --dry-run" if begins else "`scrubjay remember`")
         adjusted = settings.owning_index if holds_index else settings.short_lived
         values |= {"settings": settings} if "settings" in takes else {}
         return asyncio.run(connect_and_call(adjusted, space, values))
@@ -284,9 +296,9 @@ async def require_space(client: MemoryClient, settings: Settings) -> None:
         raise NotFound(f"there is no space {settings.space[:100]!r}", hint=hint, field="space")
 
 
-def _require_memory(settings: Settings) -> None:
-    """Raise NotFound if there is no folder to read: a mistyped one must not become an empty memory."""
-    if settings.url or settings.database_url or settings.data.is_dir():
+def require_memory(settings: Settings, *, maker: str = "`scrubjay remember`") -> None:
+    """Raise NotFound if there is no memory: a mistyped folder must not become an empty one. `maker` makes one."""
+    if settings.url or settings.database_url or _may_have_memory(settings.data):
         return
     with suppress(OSError):
         others = [folder.name for folder in settings.data.parent.iterdir() if database_file(folder).exists()]
@@ -297,8 +309,17 @@ def _require_memory(settings: Settings) -> None:
     if usual != settings.data and database_file(usual).exists():
         hint = f"There is one at {usual}: leave --data out to use it"
     else:
-        hint = "`scrubjay remember` makes one"
+        hint = f"{maker} makes one"
     raise NotFound(f"there is no memory at {settings.data}", hint=hint, field="data")
+
+
+def _may_have_memory(data: Path) -> bool:
+    try:
+        # The daemon of a folder may keep its memories in a database elsewhere.
+        return database_file(data).exists() or known_socket(data).exists()
+    except OSError:
+        # Opening it says why it cannot be read.
+        return True
 
 
 def load_settings(shared: Mapping[str, object], *, environment: Mapping[str, str] | None = None) -> Settings:

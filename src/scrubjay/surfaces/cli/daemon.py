@@ -14,7 +14,7 @@ from scrubjay.errors import DaemonUnavailable, NotFound
 from scrubjay.paths import daemon_log
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.by_daemon import running_pid
-from scrubjay.surfaces.cli.command import bare
+from scrubjay.surfaces.cli.command import bare, require_memory
 from scrubjay.surfaces.cli.console import say
 from scrubjay.surfaces.mcp import bridge
 
@@ -119,6 +119,7 @@ def open_dashboard(
     Its pages search and show what is remembered. If no daemon runs, it starts one, which exits when no page and no
     agent is connected for ten minutes. With --owner the address is valid once, and for two minutes.
     """
+    require_memory(settings)
     # Only this command needs them.
     import webbrowser  # noqa: PLC0415
 

@@ -23,7 +23,7 @@ _MAX_BYTES = MAX_LENGTH * 4
 _CHUNK_BYTES = 1_048_576
 
 
-@verb(app, omits=("text", "store"), helps={"project": "Project of the facts."})
+@verb(app, begins=True, omits=("text", "store"), helps={"project": "Project of the facts."})
 async def extract(
     client: MemoryClient,
     make: Make[ExtractRequest],

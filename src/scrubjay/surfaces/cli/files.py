@@ -135,7 +135,7 @@ class TextsImported:
         return "\n".join([head, *([f"not stored: {len(self.failed):,}", *shown] if self.failed else [])])
 
 
-@verb(app)
+@verb(app, begins=True)
 async def import_(
     client: MemoryClient,
     make: Make[ImportRequest],

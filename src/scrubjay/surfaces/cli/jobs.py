@@ -10,7 +10,7 @@ from scrubjay.model.job import Job, JobState
 from scrubjay.model.requests import CancelJobRequest, JobsRequest, RetryJobRequest
 from scrubjay.service import LocalService
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.command import bare, plain
+from scrubjay.surfaces.cli.command import bare, plain, require_memory
 from scrubjay.surfaces.cli.console import align
 
 app = typer.Typer()
@@ -75,6 +75,7 @@ plain(
 @bare(jobs_app)
 def run(settings: Settings) -> JobRun:
     """Run the due jobs of all spaces, unless a daemon does."""
+    require_memory(settings)
     return asyncio.run(_run_jobs(settings))
 
 

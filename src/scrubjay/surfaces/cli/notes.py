@@ -42,6 +42,7 @@ _READS = "; `-` reads standard input."
 
 @verb(
     notes_app,
+    begins=True,
     omits=("source",),
     helps={
         "content": f"Markdown text{_READS}",
@@ -170,10 +171,11 @@ plain(
     The folder is only read. If you run it again, only changed files are imported.
     """,
     label="importing",
+    begins=True,
 )
 
 
-@verb(notes_app)
+@verb(notes_app, begins=True)
 async def adopt(
     client: MemoryClient,
     make: Make[requests.AdoptNotesRequest],

@@ -76,7 +76,7 @@ class SavedView:
         return "\n".join([*lines, *(f"warning: {warning}" for warning in saved.warnings)])
 
 
-@verb(skill_app, omits=("source",))
+@verb(skill_app, begins=True, omits=("source",))
 async def save(client: MemoryClient, make: Make[SaveSkillRequest], *, file: _FILE = None) -> SavedView:
     """Save a function as a skill, after it was run with its example.
 

@@ -39,7 +39,7 @@ plain(rules_app, requests.RulesRequest, "Show all rules; a star marks changed on
 
 
 # The rules are given as NAME=VALUE, not as options.
-@verb(rules_app, name="set", served=True)
+@verb(rules_app, name="set", begins=True, served=True)
 async def set_(
     client: MemoryClient,
     changes: Annotated[
@@ -183,6 +183,7 @@ plain(
     requests.AddSynonymsRequest,
     "Add synonyms of a tag, for memories written from now on.",
     shown=_synonym_list,
+    begins=True,
 )
 plain(
     tags_app,

@@ -98,6 +98,7 @@ class RevokedToken:
 
 @verb(
     tokens_app,
+    begins=True,
     helps={
         "requests_per_minute": "Rate limit. Default: SCRUBJAY_REQUESTS_PER_MINUTE.",
         "body_bytes": "Maximum size of a body. Default: SCRUBJAY_MAX_BODY_BYTES.",

@@ -26,7 +26,7 @@ _UNLIMITED = 1_000_000
 _SELECTION = {"category": "Only exactly this category."}
 
 
-@verb(app, served=True, reads=("text",))
+@verb(app, served=True, begins=True, reads=("text",))
 async def remember(
     client: MemoryClient,
     make: Make[requests.RememberRequest],
