@@ -60,10 +60,16 @@ steps = st.lists(
     st.sampled_from([8, 24, 65_536]),
     st.sampled_from([5, 65_536]),
     st.sampled_from([1, 3, 16]),
+    st.sampled_from([0, 2, 8]),
 )
 @few_examples
 async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
-    first: list[tuple[str, str, int]], happening: list[Step], max_rows: int, largest_space: int, many_misses: int
+    first: list[tuple[str, str, int]],
+    happening: list[Step],
+    max_rows: int,
+    largest_space: int,
+    many_misses: int,
+    few_uses: int,
 ) -> None:
     async with new_stores() as stores:
         fast = stores()
@@ -72,7 +78,7 @@ async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
         slow._table = slow._lexicon = slow._repeated = None
         # In some examples so small that it is emptied again and again, or not used from a number of passages on.
         fast._table = table = PassageTable(Freshness(), max_rows=max_rows, largest_space=largest_space)
-        fast._lexicon = LexiconCache(Freshness(), many_misses=many_misses)
+        fast._lexicon = LexiconCache(Freshness(), many_misses=many_misses, few_uses=few_uses)
         stored = {memory.id: memory for memory in (_memory(*values) for values in first)}
         await fast.commit(a_commit(*stored.values()))
         for step in happening:

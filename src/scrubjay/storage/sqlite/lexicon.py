@@ -349,16 +349,15 @@ def _frequencies(connection: apsw.Connection, lexicon_no: int, terms: Sequence[s
 
 def _selective(connection: apsw.Connection, lexicon_no: int, trigrams: Sequence[str]) -> list[str]:
     """Return the rarest trigrams: at least one, and as many as few enough terms have, each and together."""
-    counts: list[tuple[int, str]] = []
-    for trigram in trigrams:
-        ((count,),) = connection.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM trigrams WHERE lexicon_no = ? AND trigram = ? LIMIT ?)",
-            (lexicon_no, trigram, _COMMON_TRIGRAM),
-        ).fetchall()
-        if count:
-            counts.append((int(count), trigram))
+    counts: list[tuple[int, str]] = connection.execute(
+        """SELECT
+             (SELECT count(*) FROM (SELECT 1 FROM trigrams WHERE lexicon_no = ?1 AND trigram = listed.value LIMIT ?2)),
+             listed.value
+           FROM json_each(?3) listed""",
+        (lexicon_no, _COMMON_TRIGRAM, json.dumps(trigrams)),
+    ).fetchall()
     visited, selective = 0, list[str]()
-    for count, trigram in sorted(counts):
+    for count, trigram in sorted(pair for pair in counts if pair[0]):
         visited += count
         if selective and (count == _COMMON_TRIGRAM or visited > _MAX_VISITED):
             break

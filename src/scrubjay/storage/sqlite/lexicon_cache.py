@@ -1,7 +1,8 @@
 """The part of the lexical index that recalls have used, in memory: counts, and the passages of each word as arrays.
 
-It is read word by word and dropped as a whole when the change log has grown, by this process or another one. Counts of
-accesses are written without an entry in the log, and change nothing here.
+It is read word by word. When the change log has grown, by this process or another one, the words of new memories are
+added; any other change drops all of it. Counts of accesses are written without an entry in the log, and change nothing
+here.
 """
 
 import json
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.model.memory import State
+from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
 from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
+from scrubjay.storage.rows import STATES
 from scrubjay.storage.sqlite import lexicon
 from scrubjay.storage.sqlite.rows import Freshness, data_version, lexicon_number, log_state, space_number
 
@@ -28,6 +31,8 @@ _MAX_NUMBERS_READ = 1_000_000
 _MAX_COUNTS = 200_000
 # Of so many questions between two commits the log is read: of a write there are fewer.
 _FEW_USES = 8
+# After so many changes all is dropped, instead of reading their memories.
+_MAX_CHANGES = 64
 # After so many reads of missing words, a lexicon of fewer terms and fewer facets than this is read as a whole.
 _MANY_MISSES = 16
 _MAX_WHOLE = 20_000
@@ -37,6 +42,13 @@ _ALL_FACETS = "SELECT facet, memory_count FROM facets WHERE lexicon_no = ? LIMIT
 _POSTINGS = """SELECT listed.value,
       (SELECT group_concat(p.rowid) FROM postings p WHERE p.postings MATCH '"' || listed.value || '"')
     FROM json_each(?) listed"""
+# One statement, which sees one state. A change of a relation changes no word.
+_CHANGED = f"""SELECT c.memory_no, m.space_no, m.state, m.facets, p.id, p.terms, (SELECT max(seq) FROM changes)
+    FROM (SELECT DISTINCT memory_no FROM changes WHERE seq > ? AND relation IS NULL) c
+    LEFT JOIN memories m ON m.no = c.memory_no
+    LEFT JOIN passages p
+      ON p.id >= c.memory_no * {PASSAGES_PER_MEMORY} AND p.id < (c.memory_no + 1) * {PASSAGES_PER_MEMORY}
+    ORDER BY p.id"""
 
 
 class MissingWords(NamedTuple):
@@ -49,14 +61,17 @@ class MissingWords(NamedTuple):
 class LexiconCache:
     """Counts and postings of all lexicons. It is used by one thread, with one connection."""
 
-    def __init__(self, freshness: Freshness, *, many_misses: int = _MANY_MISSES) -> None:
+    def __init__(
+        self, freshness: Freshness, *, many_misses: int = _MANY_MISSES, few_uses: int = _FEW_USES
+    ) -> None:  # fmt: skip
         self._freshness = freshness
         self._many_misses = many_misses
+        self._few_uses = few_uses
         self._version = -1
-        # Of the log, as far as it was read; how often the cache was used since the last commit.
+        # Of the log, as far as it was read, with the newest memory; how often the cache was used since the last commit.
         self._state: tuple[int, str] | None = None
+        self._newest = 0
         self._uses = 0
-        self._rests = 0
         self.clear()
 
     def clear(self) -> None:
@@ -71,15 +86,6 @@ class LexiconCache:
         self._similar: dict[tuple[str, str, State, int], list[tuple[str, int]]] = {}
         self._postings: dict[str, Numbers] = {}
         self._size = 0
-
-    def rest(self) -> None:
-        """Stay unused for some reads, after a commit: between two writes there is nothing to gain."""
-        self._rests = _FEW_USES
-
-    def is_resting(self) -> bool:
-        """Count a read; return whether it has to do without the cache."""
-        self._rests -= 1
-        return self._rests >= 0
 
     def statistics(
         self, connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State
@@ -98,6 +104,7 @@ class LexiconCache:
                 return lexicon.term_statistics(connection, space, terms, state=state)
             self._totals[lexicon_no] = read.passages, read.total_length
             counts.update({term: read.frequencies.get(term, 0) for term in missing})
+            self._check_state(connection)
         passages, total_length = self._totals[lexicon_no]
         frequencies = {term: count for term in terms if (count := counts.get(term))}
         return TermStatistics(passages=passages, total_length=total_length, frequencies=frequencies)
@@ -118,6 +125,7 @@ class LexiconCache:
                 return lexicon.known_facets(connection, space, facets, state=state)
             read = lexicon.known_facets(connection, space, missing, state=state)
             counts.update({facet: read.get(facet, 0) for facet in missing})
+            self._check_state(connection)
         return {facet: count for facet in facets if (count := counts.get(facet))}
 
     def similar(
@@ -125,7 +133,6 @@ class LexiconCache:
     ) -> list[tuple[str, int]] | None:
         """Return what `put_similar` has put here: comparing takes longer than all the rest."""
         self._refresh(connection)
-        self._read_state(connection)
         return self._similar.get((space, term, state, limit))
 
     def put_similar(
@@ -158,8 +165,7 @@ class LexiconCache:
         if passages > _MAX_NUMBERS_READ:
             return None
         if missing:
-            # Else there is nothing to compare their state with.
-            self._read_state(connection)
+            # Without a state of the log there is nothing to compare theirs with.
             if self._state is None:
                 return None
             return MissingWords(tuple(missing), None if labels else passages)
@@ -201,6 +207,7 @@ class LexiconCache:
                 return False
             counts[lexicon_no].update(rows)
         self._whole.add(lexicon_no)
+        self._check_state(connection)
         return True
 
     def _refresh(self, connection: apsw.Connection) -> None:
@@ -208,26 +215,74 @@ class LexiconCache:
         self._uses += 1
         if version == self._version:
             # Between two writes it is not used so often, and the log need not be read.
-            if self._uses > _FEW_USES:
+            if self._uses > self._few_uses:
                 self._read_state(connection)
             return
         state = None if self._state is None else log_state(connection)
-        if state is None or state != self._state:
+        if state is None or (state != self._state and not self._follow(connection, state)):
             self.clear()
             state = None
         self._version, self._state, self._uses = version, state, 0
+
+    def _follow(self, connection: apsw.Connection, state: tuple[int, str]) -> bool:
+        """Add the words of new memories; return False if anything else has changed."""
+        assert self._state is not None
+        (seq, upkeep), (former, former_upkeep) = state, self._state
+        if not 0 < seq - former <= _MAX_CHANGES or upkeep != former_upkeep:
+            return False
+        rows = connection.execute(_CHANGED, (former,)).fetchall()
+        if any(memory <= self._newest or last != seq for memory, *_, last in rows):
+            return False
+        labels_of: dict[int, list[str]] = {}
+        for memory, space_no, state_no, facets, passage, terms, _ in rows:
+            if space_no is None:
+                continue
+            lexicon_no = lexicon_number(space_no, STATES[int(state_no)])
+            if memory not in labels_of:
+                names: list[Facet] = json.loads(facets)
+                self._add(self._facets[lexicon_no], names, is_whole=lexicon_no in self._whole)
+                labels_of[memory] = [lexicon.label_of(lexicon_no, name) for name in names]
+                self._newest = max(self._newest, memory)
+            if passage is not None:
+                self._add_passage(lexicon_no, passage, terms.split(), labels_of[memory])
+        # New terms may resemble what others do not.
+        self._similar.clear()
+        return True
+
+    def _add_passage(self, lexicon_no: int, passage: int, terms: Sequence[str], labels: Sequence[str]) -> None:
+        if (totals := self._totals.get(lexicon_no)) is not None:
+            self._totals[lexicon_no] = totals[0] + 1, totals[1] + len(terms)
+        distinct = set(terms)
+        self._add(self._counts[lexicon_no], distinct, is_whole=lexicon_no in self._whole)
+        for word in chain((lexicon.word_of(lexicon_no, term) for term in distinct), labels):
+            if (numbers := self._postings.get(word)) is not None:
+                # It is the newest, and so the last.
+                self._postings[word] = np.append(numbers, passage)
+                self._size += 1
+
+    @staticmethod
+    def _add(counts: dict[str, int], names: Iterable[str], *, is_whole: bool) -> None:
+        for name in names:
+            if is_whole or name in counts:
+                counts[name] = counts.get(name, 0) + 1
 
     def _read_state(self, connection: apsw.Connection) -> None:
         """Read the state of the log that belongs to what is here; a commit in between makes all of it too old."""
         if self._state is not None:
             return
         state = log_state(connection)
+        ((newest,),) = connection.execute("SELECT coalesce(max(no), 0) FROM memories").fetchall()
         # Asked again: the version of this turn may be older than what was read last.
         if data_version(connection) == self._version:
-            self._state = state
+            self._state, self._newest = state, int(newest)
         else:
             self.clear()
             self._version = -1
+
+    def _check_state(self, connection: apsw.Connection) -> None:
+        """Ask again after counts were read: newer ones than the state of the log cannot be followed from there."""
+        if self._state is not None and data_version(connection) != self._version:
+            self._state = None
 
 
 def read_postings(

@@ -157,8 +157,7 @@ class SqliteStore:
         characters = sum([write.memory.characters for write in commit.writes])
         is_long = characters > (_LONG_COMMIT if isinstance(self._writer, OpenTransaction) else _UNSHARED_COMMIT)
         committed, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
-        if self._lexicon is not None and self._repeated is not None:
-            self._lexicon.rest()
+        if self._repeated is not None:
             self._repeated.clear()
         self.upkeep.train_soon(commit.space, due=due)
         return committed
@@ -294,7 +293,7 @@ class SqliteStore:
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        cache = self._used_lexicon()
+        cache = self._lexicon
         if cache is not None and len(terms) <= _FEW_TERMS:
             candidates = await self._cached_candidates(cache, space, terms, filter, limit=limit)
             if candidates is not None:
@@ -305,7 +304,7 @@ class SqliteStore:
         return self._readers.run_now(query) if is_small else await self._readers.run_long(query)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        cache = self._used_lexicon()
+        cache = self._lexicon
         query = lexicon.term_statistics if cache is None else cache.statistics
         return self._read_one(query, space, terms, state=state)
 
@@ -333,7 +332,7 @@ class SqliteStore:
         )  # fmt: skip
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        cache = self._used_lexicon()
+        cache = self._lexicon
         similar = None if cache is None else self._read_one(cache.similar, space, term, state=state, limit=limit)
         if similar is not None:
             return similar
@@ -359,7 +358,7 @@ class SqliteStore:
         return await self._read(lexicon.facet_values, space, field, state=state, limit=limit)
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
-        cache = self._used_lexicon()
+        cache = self._lexicon
         query = lexicon.known_facets if cache is None else cache.facets
         return self._read_one(query, space, facets, state=state)
 
@@ -536,9 +535,6 @@ class SqliteStore:
         await asyncio.to_thread(close)
 
     # ---- reading ----
-
-    def _used_lexicon(self) -> LexiconCache | None:
-        return None if self._lexicon is None or self._lexicon.is_resting() else self._lexicon
 
     async def _cached_candidates(
         self, cache: LexiconCache, space: str, terms: Sequence[str], filter: Filter, *, limit: int
