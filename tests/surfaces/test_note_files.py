@@ -20,6 +20,24 @@ _MIN_EXAMPLES = 6
 
 
 @pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("named", [True, False])
+def test_one_undo_takes_an_adoption_back(tmp_path: Path, named: bool) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Walnut.md").write_text("It is tall, see [[Oak]] and ![[leaf.png]].\n", encoding="utf-8")
+    (vault / "Oak.md").write_text("It is old, see [[Walnut]].\n", encoding="utf-8")
+    (vault / "leaf.png").write_bytes(b"\x89PNG\r\n\x1a\n leaf")
+    before = {file: file.read_bytes() for file in vault.glob("[!.]*")}
+    adopted = run("notes", "adopt", str(vault), "--yes")
+    taken_back = adopted.out.partition("undo --run ")[2].split()[0]
+    assert len(run("list").out.splitlines()) == 3
+    undone = run("undo", *(("--run", taken_back) if named else ()))
+    assert undone.out.count("undone ") == 3
+    assert run("list").out == "there are no memories\n"
+    assert {file: file.read_bytes() for file in vault.glob("[!.]*")} == before
+
+
+@pytest.mark.usefixtures("home")
 def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / "trees").mkdir(parents=True)

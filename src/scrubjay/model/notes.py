@@ -345,7 +345,7 @@ class NotesAdopted:
 
     `changed` are the notes of the folder that are not as they were: none, unless another program wrote them meanwhile.
     `new` is the number of memories of the space that become files of the folder, and `new_files` has the names of some.
-    `copy` is the archive of the notes as they were.
+    `copy` is the archive of the notes as they were. `run` is what `undo` takes back.
     """
 
     folder: str
@@ -360,6 +360,7 @@ class NotesAdopted:
     broken_links: tuple[ImportedLink, ...] = ()
     warnings: tuple[str, ...] = ()
     dry_run: bool = False
+    run: str = ""
 
 
 def require_export_format(format: str) -> str:

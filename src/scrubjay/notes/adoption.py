@@ -3,6 +3,7 @@
 import asyncio
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 from scrubjay.engine import Engine
@@ -63,7 +64,8 @@ async def plan(
 async def adopt(folder: Path, *, vaults: VaultProvider, who: Caller, progress: Progress | None) -> NotesAdopted:
     """Open the folder as that of the notes and read all its notes; a later sync continues an interrupted adoption."""
     vault = await vaults.switch(folder)
-    synced = await vault.sync(progress=progress, run=who.run or new_id())
+    author = replace(who, run=who.run or new_id())
+    synced = await vault.sync(progress=progress, author=author)
     missing = await vault.missing_links()
     paths = await vault.paths_of(list({id_ for id_, _ in missing}))
     broken = [(str(paths[id_].relative_to(vault.root)), link.target) for id_, link in missing if id_ in paths]
@@ -74,7 +76,7 @@ async def adopt(folder: Path, *, vaults: VaultProvider, who: Caller, progress: P
         folder=str(folder), found=synced.checked, adopted=synced.created, linked=vault.linked, changed=changed,
         new=synced.written, copy=str(copy or ""), warnings=(*news, *synced.problems),
         skipped=tuple(SkippedFile(path=path, reason="it is empty") for path in await vault.blank_files()),
-        broken_links=tuple(ImportedLink(path=path, target=target) for path, target in sorted(broken)),
+        broken_links=tuple(ImportedLink(path=path, target=target) for path, target in sorted(broken)), run=author.run,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError, StoreError, VaultUnavailable
 from scrubjay.locking import FileLock
+from scrubjay.model.caller import Caller
 from scrubjay.model.change import Action, Change
 from scrubjay.model.memory import Memory
 from scrubjay.model.notes import NotesSynced
@@ -169,19 +170,19 @@ class Vault:
             return (str(error),)
 
     async def sync(
-        self, *, progress: Progress | None = None, deletions: bool = False, run: str = ""
+        self, *, progress: Progress | None = None, deletions: bool = False, author: Caller | None = None
     ) -> NotesSynced:  # fmt: skip
         """Compare both sides completely and synchronize them.
 
-        `deletions`: trash the memories of missing files even if most files are missing. `run`: what the files change in
-        the store belongs to it, so that one `undo` takes it back.
+        `deletions`: trash the memories of missing files even if most files are missing. `author`: what the files change
+        in the store is its work, in its run, so that one `undo` takes it back.
         """
         before = Counter(self._context.counts)
-        self._context.run = run
+        self._context.author = author
         try:
             checked = await self._sync_all(progress=progress, deletions=deletions) if self.is_active else 0
         finally:
-            self._context.run = ""
+            self._context.author = None
         counts = self._context.counts - before
         return NotesSynced(
             folder=str(self.root), checked=checked, taken=counts["taken"], created=counts["created"],

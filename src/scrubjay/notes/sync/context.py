@@ -85,8 +85,8 @@ class SyncContext:
     space: str
     attachments: Attachments | None = None
     naming: str = "auto"
-    # The run of changes from files; each has one of its own if it is empty.
-    run: str = ""
+    # The author of changes from files, and their run, for an adoption; else each has a run of its own.
+    author: Caller | None = None
     # Memories were stored without a comparison with others, which a job does later.
     needs_scan: bool = False
     counts: Counter[str] = field(default_factory=Counter[str])
@@ -109,7 +109,7 @@ class SyncContext:
 
     def new_caller(self) -> Caller:
         """Return a caller for edits in files, with a run of its own."""
-        return Caller(space=self.space, agent=AGENT, run=self.run or new_id())
+        return self.author or Caller(space=self.space, agent=AGENT, run=new_id())
 
     async def run_blocking(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a blocking function in the one thread for it."""
@@ -118,7 +118,7 @@ class SyncContext:
     async def update_embeds(self, memory: Memory, *, before: str = "") -> None:
         """Record the files that a note embeds, if its text has, or had `before`, any."""
         if self.attachments is not None and "![[" in before + memory.content:
-            await self.attachments.take_embeds(memory, memory.content)
+            await self.attachments.take_embeds(memory, memory.content, who=self.author)
 
     async def record_problem(self, path: str, message: str) -> None:
         """Record why a file was not synchronized."""

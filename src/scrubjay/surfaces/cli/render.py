@@ -282,7 +282,7 @@ def _show_undone(result: Undone) -> None:
     for reason in result.skipped:
         say(f"skipped: {reason}")
     if not result.done and not result.skipped:
-        say("undone")
+        say(f"undone run {result.run}, which had changed no memory, only relations")
 
 
 def _show_code(result: CodeResult) -> None:

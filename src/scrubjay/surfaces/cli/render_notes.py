@@ -184,6 +184,8 @@ def _show_adopted(result: NotesAdopted) -> None:
     _show_lines("warning", list(result.warnings))
     if result.copy:
         say(f"  a copy of the notes is in {result.copy}")
+    if result.run:
+        say(f"  undo --run {result.run} takes the memories back")
 
 
 def _show_lines(label: str, lines: list[str]) -> None:
