@@ -144,6 +144,25 @@ async def test_an_agent_cannot_put_words_into_the_users_mouth(stack: HttpStack) 
         assert source.trust is Trust.AGENT, name
 
 
+@pytest.mark.parametrize("access", ["read", "agent"])
+async def test_files_of_programs_are_private(stack: HttpStack, access: str) -> None:
+    """A token that may not write reads no file and no stored result of another agent's programs, under any name."""
+    path, header = "/api/v1/code", {"x-scrubjay-agent": "alice"}
+    async with holder(stack, "agent", name="alice") as alice:
+        code = "write_file('diary', 'private')\nresult = ['private'] * 5000"
+        handle = (await alice.post(path, json={"code": code})).json()["handle"]
+        assert (await alice.post(path, json={"code": "read_file('diary')"})).json()["result"] == "private"
+    async with holder(stack, access, name="mallory") as web:
+        for code in ("read_file('diary')", f"load_result('{handle}')[0]"):
+            for answer in (
+                (await web.post(path, json={"code": code}, headers=header)).json(),
+                (await web.post("/call/run_code", json={"who": {"agent": "alice"}, "args": {"code": code}})).json(),
+            ):
+                assert ("LookupError" in str(answer), "private" in str(answer)) == (True, False), answer
+        paged = await web.post(path, json={"handle": handle}, headers=header)
+        assert (paged.status_code, "private" in paged.text) == (404, False)
+
+
 async def test_an_agent_undoes_only_its_own_work(stack: HttpStack) -> None:
     """An agent's token acts under its own name, and takes back its own runs only, whatever name or run it gives."""
     request = RememberRequest.of(text="The user keeps this.", name="kept", intent="new")

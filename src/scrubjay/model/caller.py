@@ -143,11 +143,12 @@ class Grant:
     def caller(self, *, space: str = "", agent: str = "", run: str = "", default: str = "default") -> Caller:
         """Return the caller in one space; without a name in the first of the grant, reading all of them.
 
-        An agent's token has one name, its own: another would let it undo what others wrote.
+        A token below the right to write has one name, its own: another would let it undo what others wrote, and read
+        the files of their programs.
         """
         spaces = self.named_spaces
         chosen = self.require(space or (spaces[0] if spaces else default))
-        name = self.name if self.access is Access.AGENT else agent
+        name = agent if self.access in (Access.WRITE, Access.OWNER) else self.name
         return Caller(
             space=chosen, also=() if space else spaces[1:], agent=name, run=run, access=self.access,
             any_space=self.allows_all_spaces, sees_paths=not self.id,
