@@ -16,6 +16,7 @@ from scrubjay.model.skill import is_skill
 from scrubjay.ports import Profile
 from scrubjay.text.claims.compare import compare
 from scrubjay.text.claims.extract import claims_of, find_differences
+from scrubjay.text.claims.pairs import value_differences
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import text_of
 from scrubjay.text.tokens import running_terms_of, terms_of
@@ -306,7 +307,9 @@ def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
         terms = set(running_terms_of(statement))
         for other_terms, other in stored:
             if len(terms & other_terms) >= _SAME_TOPIC * max(1, len(terms), len(other_terms)):
-                differs = find_differences(claims_of(statement), claims_of(other))
+                differs = find_differences(claims_of(statement), claims_of(other)) or value_differences(
+                    statement, other
+                )
                 differences.update(dict.fromkeys(differs or exchanged_word(statement, other, is_strict=True)))
     return tuple(differences)
 

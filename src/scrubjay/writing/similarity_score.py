@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from scrubjay.lazy import dataclass
 from scrubjay.text.claims.extract import claims_of, count_extra_figures, find_differences
+from scrubjay.text.claims.pairs import value_differences, words_without_change
 from scrubjay.text.related_words import related_terms
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
@@ -52,8 +53,12 @@ def compare_texts(first: str, second: str, *, cosine: float, least: float = -1.0
     one_sided = min(count_extra_figures(claims, other_claims), _MAX_ONE_SIDED)
     similarity = (cosine + _WORD_WEIGHT * words - _ONE_SIDED_COST * one_sided) / (1 + _WORD_WEIGHT)
     differs = (
-        find_differences(claims, other_claims) or _swapped_subject(terms, other_terms) or exchanged_word(first, second)
-    )  # fmt: skip
+        find_differences(claims, other_claims)
+        # Claims are read in English only.
+        or value_differences(first, second)
+        or _swapped_subject(terms, other_terms)
+        or exchanged_word(first, second)
+    )
     return TextSimilarity(similarity=min(1.0, max(0.0, similarity)), differs=differs)
 
 
@@ -73,9 +78,12 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
 def exchanged_word(first: str, second: str, *, is_strict: bool = False) -> tuple[str, ...]:
     """Return the one name or word that differs where all others are the same.
 
-    Words that can replace each other are no difference; with `is_strict`, only synonyms are none.
+    Words that can replace each other are no difference; with `is_strict`, only synonyms are none. A word for a change,
+    such as "now", is none of the others.
     """
     words, others = _WORD.findall(first), _WORD.findall(second)
+    if len(words) != len(others):
+        words, others = words_without_change(first), words_without_change(second)
     if len(words) != len(others):
         return ()
     places = [at for at, pair in enumerate(zip(words, others, strict=True)) if pair[0] != pair[1]]

@@ -204,6 +204,27 @@ async def test_hostile_statements_are_never_merged_by_what_a_model_reads(setting
         assert stored["text"].endswith(f"\n{fact}\n")
 
 
+@pytest.mark.parametrize("pair_model", ["auto", "off"])
+async def test_another_value_in_any_language_is_never_merged(
+    settings: Settings, tmp_path: Path, pair_model: str
+) -> None:
+    pairs = [
+        ("Deployments finden donnerstags statt.", "Deployments finden jetzt dienstags statt."),
+        ("I deploy si fanno il giovedì.", "I deploy ora si fanno il martedì."),
+        ("Os deploys acontecem às quintas-feiras.", "Os deploys agora acontecem às terças-feiras."),
+        ("Deploys zijn op donderdag.", "Deploys zijn nu op dinsdag."),
+        ("Las copias se guardan treinta días.", "Las copias ahora se guardan noventa días."),
+    ]
+    async with _days(replace(settings, embedder="bundled", pair_model=pair_model), tmp_path) as days:
+        former = [await days.tell("03-02", older) for older, _ in pairs]
+        alone = [await days.tell("03-09", newer) for _, newer in pairs[:3]]
+        together = await call(days.client, "remember", items=[{"text": newer} for _, newer in pairs[3:]])
+        written = [*alone, *together["results"]]
+        assert [answer["action"] for answer in written] == ["created"] * len(pairs)
+        stored = (await call(days.client, "read", ids=[answer["id"] for answer in former]))["memories"]
+        assert all(older in memory["text"] for (older, _), memory in zip(pairs, stored, strict=True))
+
+
 async def test_facts_of_two_projects_do_not_change_each_other(settings: Settings, tmp_path: Path) -> None:
     async with _days(settings, tmp_path) as days:
         await days.tell("03-02", "Deploys happen on Thursdays.", project="web")

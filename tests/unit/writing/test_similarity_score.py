@@ -52,6 +52,30 @@ def test_an_exchanged_word_makes_another_statement(first: str, second: str) -> N
 @pytest.mark.parametrize(
     ("first", "second"),
     [
+        ("Deployments finden donnerstags statt.", "Deployments finden jetzt dienstags statt."),
+        ("Wir treffen uns montags im Büro.", "Jetzt treffen wir uns freitags im Büro."),
+        ("Der Vertrag läuft bis März.", "Der Vertrag läuft nun bis Oktober."),
+        ("Die Logs werden nach dreißig Tagen gelöscht.", "Die Logs werden jetzt nach neunzig Tagen gelöscht."),
+        ("I deploy si fanno il giovedì.", "I deploy ora si fanno il martedì."),
+        ("Il contratto scade a marzo.", "Il contratto ora scade a maggio."),
+        ("El informe se entrega el jueves.", "Ahora el informe se entrega el martes."),
+        ("Las copias se guardan treinta días.", "Las copias ahora se guardan noventa días."),
+        ("Le bail expire en février.", "Le bail expire désormais en juillet."),
+        ("Os deploys acontecem às quintas-feiras.", "Agora os deploys acontecem às terças-feiras."),
+        ("Het contract loopt tot maart.", "Het contract loopt nu tot oktober."),
+        ("De back-up draait om twee uur.", "De back-up draait voortaan om drie uur."),
+        ("The key is with the neighbour.", "The key is now with the janitor."),
+        ("Tickets go to the support queue.", "From now on tickets go to the billing queue."),
+    ],
+)
+def test_a_changed_value_is_a_difference_also_beside_a_word_for_the_change(first: str, second: str) -> None:
+    assert compare_texts(first, second, cosine=1.0).differs
+    assert compare_texts(second, first, cosine=1.0).differs
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
         ("A man plays the guitar and sings.", "The man is singing and playing a guitar."),
         ("A man dives into a pool.", "A man dives into a swimming pool."),
         ("There are people out on the street.", "People are out on the street."),
@@ -59,6 +83,9 @@ def test_an_exchanged_word_makes_another_statement(first: str, second: str) -> N
         ("The street is closed.", "The road is closed."),
         ("The man is practicing.", "The man practices."),
         ("The job runs at noon.", "A job runs at noon."),
+        ("Maria wohnt in Porto.", "Maria wohnt jetzt in Porto."),
+        ("Le cours est le mardi.", "Le cours est maintenant le mardi."),
+        ("Some 1800 people came on Friday.", "Some 1,800 people came on Friday."),
     ],
 )
 def test_the_same_in_other_words_does_not_differ(first: str, second: str) -> None:

@@ -25,7 +25,7 @@ from scrubjay.text.word_lists import WordLists
 __all__ = [
     "MAX_TEXT", "Closeness", "DatedStatement", "PairJudgement", "PairLabel", "PairShares", "PastQuestion",
     "are_statements", "asks_about_past", "judge_pair", "may_be_change_or_same", "may_change", "value_differences",
-    "written_pair",
+    "words_without_change", "written_pair",
 ]  # fmt: skip
 
 _LISTS = WordLists("changes")
@@ -63,6 +63,8 @@ _MONTHS = "January February March April May June July August September October N
 _YEAR = regex(r"(?:19|20)\d\d")
 _CHAT = frozenset("?!\u00bf\u00a1")
 _VALUE = regex(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
+# A figure in groups of three digits, which languages separate by different signs: 1,800 is 1.800 and 1800.
+_GROUPED = regex(r"\d{1,3}(?:[.,]\d{3})+")
 
 
 # A name, except at the beginning of a sentence; and an identifier, such as a version or a path, which has such a sign.
@@ -220,6 +222,15 @@ def may_change(text: str) -> bool:
     return any(_change_words(text[:MAX_TEXT]))
 
 
+def words_without_change(text: str) -> list[str]:
+    """Return the words of a text without those for a change, so that they can be compared with what was said before."""
+    # First the single words: the verb of "is now" stays.
+    for phrases in (_FAINT, _CLEAR):
+        if phrases.may_be_among(_WORD.findall(_plain(text))):
+            text = phrases.pattern.sub(" ", text)
+    return _WORD.findall(text)
+
+
 def asks_about_past(question: str) -> PastQuestion:
     """Tell whether a question is about what is no longer so, or at least in the past tense."""
     plain = _plain(question[:MAX_TEXT])
@@ -303,6 +314,7 @@ def _most_by_values(newer: str) -> dict[str, float]:
 class _Values:
     numbers: frozenset[str]
     days: frozenset[str]
+    months: frozenset[str]
     names: frozenset[str]
 
     @property
@@ -325,10 +337,16 @@ def _values(text: str) -> _Values:
     tokens = [_NUMBERS.get(token, token) for token in values]
     names = _NAME_OR_IDENTIFIER if _IN_IDENTIFIERS.search(text) else _NAME
     return _Values(
-        frozenset(token.lstrip("0") or "0" for token in tokens if token[0].isdigit()),
+        frozenset(_plain_figure(token) for token in tokens if token[0].isdigit()),
         frozenset(_DAYS[token] for token in tokens if token in _DAYS),
+        frozenset(_MONTH_NAMES[token] for token in tokens if token in _MONTH_NAMES),
         frozenset(map(str.casefold, names.findall(text))),
     )
+
+
+def _plain_figure(token: str) -> str:
+    figure = token.lstrip("0") or "0"
+    return figure.replace(",", "").replace(".", "") if _GROUPED.fullmatch(figure) else figure
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -387,7 +405,11 @@ def _is_value(word: str) -> bool:
 def value_differences(older: str, newer: str) -> tuple[str, ...]:
     """Describe the values of the same sort that differ."""
     values, new_values = _values(older), _values(newer)
-    kinds = (("number", values.numbers, new_values.numbers), ("day", values.days, new_values.days))
+    kinds = (
+        ("number", values.numbers, new_values.numbers),
+        ("day", values.days, new_values.days),
+        ("month", values.months, new_values.months),
+    )
     return tuple(
         f"{kind}: {', '.join(sorted(first - second))} or {', '.join(sorted(second - first))}"
         for kind, first, second in kinds
@@ -419,19 +441,24 @@ def _read_phrases(name: str) -> _Phrases:
     phrases = [" ".join(phrase.split()) for phrase in _LISTS.text(name).split("/")]
     phrases = [phrase for phrase in phrases if phrase]
     patterns = [re.escape(phrase).replace(r"\*", r"\w+") for phrase in phrases]
-    pattern = regex(rf"(?<!\w)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\w)")
+    pattern = regex(rf"(?<!\w)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
     return _Phrases(pattern, frozenset(max(_WORD.findall(phrase), key=len) for phrase in phrases))
 
 
 def _read_lines(name: str) -> dict[str, str]:
-    """Return the first word of the line of each word, and of its plural."""
+    """Return the first word of the line of each word, and of its plural, in which each part may have an s."""
     lines = [line.split() for line in _LISTS.lines(name)]
-    return {form: words[0] for words in lines for word in words for form in (word, f"{word}s")}
+    return {
+        form: words[0]
+        for words in lines
+        for word in words
+        for form in (word, f"{word}s", f"{word.replace('-', 's-')}s")
+    }
 
 
 _CLEAR, _FAINT = _read_phrases("clear"), _read_phrases("faint")
 _FORMER, _PAST_TENSE, _BOUNDED = (_read_phrases(name) for name in ("former", "past_tense", "bounded"))
-_DAYS = _read_lines("weekdays")
+_DAYS, _MONTH_NAMES = _read_lines("weekdays"), _read_lines("months")
 _ALTERNATIVES = tuple(frozenset(line.split()) for line in _LISTS.lines("alternatives"))
 _NUMBERS = {
     word: str(number)
