@@ -246,9 +246,8 @@ def _with_readings(decision: GateDecision, conflicts: ConflictReport) -> GateDec
 
 
 def _readings_text(readings: Mapping[str, PairShares]) -> str:
-    """Return what a model has said of stored memories, the likeliest first; nothing of those that are unrelated."""
+    """Return what a model has said of stored memories, the likeliest first."""
     labels = sorted(
         ((*reading.likeliest, memory_id) for memory_id, reading in readings.items()), key=lambda each: -each[1]
     )
-    named = [f"{label} {memory_id} {share:.2f}" for label, share, memory_id in labels if label != "unrelated"]
-    return "; ".join(named[:_MAX_NAMED])
+    return "; ".join(f"{label} {memory_id} {share:.2f}" for label, share, memory_id in labels[:_MAX_NAMED])

@@ -200,8 +200,34 @@ async def test_hostile_statements_are_never_merged_by_what_a_model_reads(setting
         ):
             done = await days.tell("03-09", text)
             assert (done["action"], done.get("id") == first["id"]) == ("created", False), text[:80]
+        settled = await days.server.context().memory.conflicts(status="resolved")
+        assert settled == ()
         (stored,) = (await call(days.client, "read", ids=[first["id"]]))["memories"]
         assert stored["text"].endswith(f"\n{fact}\n")
+
+
+@pytest.mark.parametrize("pair_model", ["auto", "off"])
+async def test_a_fact_about_another_thing_supersedes_nothing(
+    settings: Settings, tmp_path: Path, pair_model: str
+) -> None:
+    async with _days(replace(settings, embedder="bundled", pair_model=pair_model), tmp_path) as days:
+        budget = await days.tell("03-02", "The marketing budget is 40,000 euros.")
+        await days.tell("03-02", "The retention of logs is 30 days.")
+        for text in ("The travel budget is now 15,000 euros.", "The retention of backups is now 90 days."):
+            assert "conflicts" not in await days.tell("03-09", text)
+        assert (await days.ask("What is the marketing budget?"))[0]["id"] == budget["id"]
+        raised = await days.tell("03-10", "The marketing budget is now 45,000 euros.")
+        (conflict,) = await days.server.context().memory.conflicts(status="resolved")
+        assert (conflict.memory.id, conflict.other.id) == (raised["id"], budget["id"])
+
+
+async def test_the_trace_names_what_the_pair_model_calls_unrelated(settings: Settings) -> None:
+    async with open_server(replace(settings, embedder="bundled")) as server:
+        memory = server.context().memory
+        stored = await memory.remember(text="The mail server has 16 GB of memory.")
+        written = await memory.remember(text="The build server has 64 GB of memory now.")
+        (reading,) = [decision for decision in written.trace if decision.stage == "pairs"]
+        assert (reading.outcome, reading.why.startswith(f"unrelated {stored.id} ")) == ("1 read", True)
 
 
 @pytest.mark.parametrize("pair_model", ["auto", "off"])

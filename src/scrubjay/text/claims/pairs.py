@@ -384,11 +384,11 @@ def _are_parallel(older: str, newer: str) -> bool:
     A change has another value in one place. Where two places differ, and one of them is no figure or day, it is
     another subject that has another value.
     """
-    words, new_words = _WORD.findall(_plain(older)), _WORD.findall(_plain(newer))
+    words, new_words = words_without_change(_plain(older)), words_without_change(_plain(newer))
     slots: list[tuple[list[str], list[str]]] = []
     for tag, start, end, new_start, new_end in SequenceMatcher(None, words, new_words, autojunk=False).get_opcodes():
         place = words[start:end], new_words[new_start:new_end]
-        if tag == "equal" or may_change(" ".join(place[1])):
+        if tag == "equal":
             continue
         if tag != "replace" or max(map(len, place)) > _MAX_SLOT:
             return False

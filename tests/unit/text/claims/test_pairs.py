@@ -39,6 +39,9 @@ def _judge(
         ("Unser Zahnarzt ist Herr Kern.", "Herr Kern ist nicht mehr unser Zahnarzt, sondern Frau Abel."),
         ("La reunión semanal es los martes.", "La reunión semanal pasa a los jueves."),
         ("Le cours de piano est le mercredi.", "Le cours de piano est désormais le samedi."),
+        ("The marketing budget is 40,000 euros.", "The marketing budget is now 45,000 euros."),
+        ("Die Aufbewahrung der Backups dauert 30 Tage.", "Die Aufbewahrung der Backups dauert jetzt 90 Tage."),
+        ("Le loyer du bureau est de 900 euros.", "Le loyer du bureau est maintenant de 950 euros."),
     ],
 )
 def test_a_statement_that_says_so_changes_an_earlier_one(older: str, newer: str) -> None:
@@ -65,6 +68,14 @@ def test_a_statement_that_says_so_changes_an_earlier_one(older: str, newer: str)
         ("The iOS app is on version 4.", "The Android app moved to version 6."),
         ("Ada moved to Oslo in 2015.", "Ada moved to Turin in 2021."),
         ("Die Schwester von Jonas wohnt in Graz.", "Der Bruder von Jonas wohnt jetzt in Wien."),
+        ("The marketing budget is 40,000 euros.", "The travel budget is now 15,000 euros."),
+        ("The retention of logs is 30 days.", "The retention of backups is now 90 days."),
+        ("The deadline for the report is Friday.", "The deadline for the invoice is now Monday."),
+        ("The mail server has 16 GB of memory.", "The build server has 64 GB of memory now."),
+        ("Das Marketingbudget beträgt 40.000 Euro.", "Das Reisebudget beträgt jetzt 15.000 Euro."),
+        ("El presupuesto de viajes es de 15.000 euros.", "El presupuesto de formación es ahora de 9.000 euros."),
+        ("Le loyer du bureau est de 900 euros.", "Le loyer du garage est maintenant de 80 euros."),
+        ("L'affitto della casa è di 900 euro.", "L'affitto del garage ora è di 80 euro."),
     ],
 )
 def test_what_is_true_together_is_compatible(older: str, newer: str) -> None:
