@@ -103,6 +103,26 @@ def test_a_missing_memory_is_an_error_by_itself_and_named_in_a_list(settings: Se
         assert ([item.name for item in result.done], [item.ref for item in result.missing]) == (["tea"], ["teas"])
 
 
+async def test_both_clients_take_and_refuse_the_same_limits_and_ids(settings: Settings) -> None:
+    with SyncMemoryClient(settings=settings) as memory:
+        memory.remember("The green tea is on the left shelf", name="tea")
+        memory.remember("Anna drinks her coffee on Mondays", name="coffee")
+    async with MemoryClient(settings=settings) as other:
+        assert [len(await other.get_all(limit=limit)) for limit in (None, 1, 0, 5_000)] == [2, 1, 0, 2]
+        assert {memory.name for memory in await other.get_all()} == {"tea", "coffee"}
+        for limit in (-1, "many", True):
+            with pytest.raises(InvalidInput, match="limit"):
+                await other.get_all(limit=limit)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="id"):
+            await other.get(["nope"])  # type: ignore[arg-type]
+    with SyncMemoryClient(settings=settings) as memory:
+        for limit in (-1, "many", True):
+            with pytest.raises(InvalidInput, match="limit"):
+                memory.get_all(limit=limit)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="id"):
+            memory.get(["nope"])  # type: ignore[arg-type]
+
+
 def test_all_pages_come_and_a_limit_is_a_number_of_hits(settings: Settings) -> None:
     with SyncMemoryClient(settings=settings) as memory:
         memory.remember_many(
@@ -113,7 +133,7 @@ def test_all_pages_come_and_a_limit_is_a_number_of_hits(settings: Settings) -> N
         for hits in (memory.recall_all(page=7), memory.recall_all("tea", page=7, min_score=0.0)):
             assert sorted(hit.name for hit in hits) == sorted(f"r{n}" for n in range(40))
         assert len({hit.id for hit in memory.search_text_all("tea", page=7)}) == 40
-        assert [len(memory.get_all()), len(memory.get_all(limit=3))] == [40, 3]
+        assert [len(memory.get_all(limit=limit)) for limit in (None, 3, 0, 5_000)] == [40, 3, 0, 40]
         for number in range(5):
             memory.update("r1", f"Room 1 has {number} cups")
         assert [version.number for version in memory.history_all("r1", page=2)] == [6, 5, 4, 3, 2, 1]

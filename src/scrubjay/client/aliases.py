@@ -5,10 +5,14 @@ from typing import Literal
 
 from scrubjay.client.verbs import AsyncVerbs, SyncVerbs
 from scrubjay.model.branch import Branches, BranchMerged
+from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.fact import Extracted
 from scrubjay.model.memory import Memory
 from scrubjay.model.results import History, Outcome, Undone, Written
+
+_PAGE = 100
+_MAX_PAGE = 1_000
 
 
 class AsyncAliases(AsyncVerbs):
@@ -21,15 +25,17 @@ class AsyncAliases(AsyncVerbs):
 
     async def get(self, id: str) -> Memory:
         """Return one memory, as `read` does; raises NotFound if there is none."""
-        return (await self.read(id)).memories[0]
+        return (await self.read(require_text(id, field="id"))).memories[0]
 
     async def get_all(
         self, *, entity: str = "", agent: str = "", session: str = "", limit: int | None = None
     ) -> list[Memory]:
         """Return the memories, newest first, up to `limit` of them; `recall_all` has more conditions."""
         memories: list[Memory] = []
-        hits = self.recall_all(entity=entity, agent=agent, session=session, detail="full", page=limit or 100)
-        async for hit in hits:
+        page = _page_size(limit)
+        if limit == 0:
+            return memories
+        async for hit in self.recall_all(entity=entity, agent=agent, session=session, detail="full", page=page):
             memories += [hit.memory] if hit.memory is not None else []
             if len(memories) == limit:
                 break
@@ -104,13 +110,13 @@ class SyncAliases(SyncVerbs):
 
     def get(self, id: str) -> Memory:
         """Return one memory, as `read` does; raises NotFound if there is none."""
-        return self.read(id).memories[0]
+        return self.read(require_text(id, field="id")).memories[0]
 
     def get_all(
         self, *, entity: str = "", agent: str = "", session: str = "", limit: int | None = None
     ) -> list[Memory]:
         """Return the memories, newest first, up to `limit` of them; `recall_all` has more conditions."""
-        hits = self.recall_all(entity=entity, agent=agent, session=session, detail="full", page=limit or 100)
+        hits = self.recall_all(entity=entity, agent=agent, session=session, detail="full", page=_page_size(limit))
         return [hit.memory for hit in islice(hits, limit) if hit.memory is not None]
 
     def update(self, id: str, text: str, *, message: str = "") -> Written:
@@ -168,3 +174,8 @@ class SyncAliases(SyncVerbs):
     def detect_conflicts(self, entity_name: str) -> tuple[ConflictDetails, ...]:
         """Return the conflicts of an entity, as `conflicts` does."""
         return self.conflicts(id=entity_name)
+
+
+def _page_size(limit: int | None) -> int:
+    """Return how many memories to ask for at once; raise InvalidInput if the limit is no number of memories."""
+    return _PAGE if limit is None else min(require_integer(limit, field="limit", least=0) or _PAGE, _MAX_PAGE)
