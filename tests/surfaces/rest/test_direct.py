@@ -32,6 +32,7 @@ _SEARCHES = [
     "q=tea&space=",
     "q=caf%C3%A9&tags=drinks&tags=food",
     "q=tea&kind=fact&explain=true",
+    "q=tea&explain",
     "q=tea+%2B+milk",
     "q=tea&since=2020-01-01",
     # Wrong ones.

@@ -114,10 +114,12 @@ async def test_a_filter_by_metadata_needs_a_body(client: CheckedClient) -> None:
 
 async def test_the_whole_memory_and_the_reasons_on_request(client: CheckedClient) -> None:
     await client.remember("the lighthouse keeper")
-    params = {"q": "lighthouse", "detail": "full", "explain": "true"}
-    (hit,) = (await client.get("/search", params=params))["hits"]
-    assert hit["memory"]["content"] == "the lighthouse keeper"
-    assert hit["why"]
+    # Without a value, it means yes.
+    for explain in ("true", ""):
+        params = {"q": "lighthouse", "detail": "full", "explain": explain}
+        (hit,) = (await client.get("/search", params=params))["hits"]
+        assert hit["memory"]["content"] == "the lighthouse keeper"
+        assert hit["why"]
 
 
 async def test_neighbours_are_returned_on_request(client: CheckedClient) -> None:

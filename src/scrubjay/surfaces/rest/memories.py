@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Response
-from pydantic import BeforeValidator
 
 from scrubjay.errors import InvalidInput, NotFound, Rejected, StaleVersion
 from scrubjay.lazy import dataclass
@@ -31,6 +30,7 @@ from scrubjay.surfaces.rest.requests import (
     MAX_LABEL_LENGTH,
     REMEMBER,
     Fields,
+    Flag,
     Label,
     SelectionBody,
     body_of,
@@ -84,9 +84,7 @@ IfNoneMatch = Annotated[
     str, Header(alias="If-None-Match", max_length=1_000, description="The version that you already have.")
 ]
 Explain = Annotated[
-    bool,
-    # `?explain` alone means yes.
-    BeforeValidator(lambda value: True if value == "" else value),
+    Flag,
     Query(description="Include the decision of each stage of the write path, as `trace`; a dry run has it anyway."),
 ]
 DroppedBranch = Annotated[

@@ -62,6 +62,8 @@ Label = Annotated[str, Field(max_length=MAX_LABEL_LENGTH)]
 Name = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
 SpaceName = Annotated[str, Field(max_length=MAX_LABEL_LENGTH, json_schema_extra={"pattern": rf"^$|{_NOT_ONLY_BLANK}"})]
 """An empty name is the default space."""
+# In a query, `?explain` alone means yes.
+Flag = Annotated[bool, BeforeValidator(lambda value: True if value == "" else value)]
 _Time = Annotated[str, Field(min_length=1, json_schema_extra={"format": "date-time"})]
 
 
@@ -210,7 +212,8 @@ def _field(argument: Argument, rules: _Rules) -> object:
 
 
 def _query_parameter(argument: Argument, wire: str) -> inspect.Parameter:
-    about, rules = argument.about, _Rules(is_blank=not argument.is_required)
+    about = argument.about
+    kind = _annotation(argument, _Rules(is_blank=not argument.is_required), max_length=_MAX_IN_URL)
     query = Query(
         alias=wire, description=about.help, examples=None if about.example is None else [about.example]
     )  # fmt: skip
@@ -218,7 +221,7 @@ def _query_parameter(argument: Argument, wire: str) -> inspect.Parameter:
         argument.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if argument.is_required else _default(argument),
-        annotation=Annotated[_annotation(argument, rules, max_length=_MAX_IN_URL), query],
+        annotation=Annotated[Flag, query] if argument.type is bool else Annotated[kind, query],
     )
 
 
