@@ -27,12 +27,16 @@ def test_one_undo_takes_an_adoption_back(tmp_path: Path, named: bool) -> None:
     (vault / "Walnut.md").write_text("It is tall, see [[Oak]] and ![[leaf.png]].\n", encoding="utf-8")
     (vault / "Oak.md").write_text("It is old, see [[Walnut]].\n", encoding="utf-8")
     (vault / "leaf.png").write_bytes(b"\x89PNG\r\n\x1a\n leaf")
+    (vault / "Elm.md").write_text("---\ntitle: [Elm\n---\nIt is broad.\n", encoding="utf-8")
     before = {file: file.read_bytes() for file in vault.glob("[!.]*")}
+    warning = "  warning: Elm.md: its frontmatter cannot be read and stays in the text: "
+    assert warning in run("notes", "adopt", str(vault), "--dry-run").out
     adopted = run("notes", "adopt", str(vault), "--yes")
+    assert warning in adopted.out
     taken_back = adopted.out.partition("undo --run ")[2].split()[0]
-    assert len(run("list").out.splitlines()) == 3
+    assert len(run("list").out.splitlines()) == 4
     undone = run("undo", *(("--run", taken_back) if named else ()))
-    assert undone.out.count("undone ") == 3
+    assert undone.out.count("undone ") == 4
     assert run("list").out == "there are no memories\n"
     assert {file: file.read_bytes() for file in vault.glob("[!.]*")} == before
 

@@ -320,6 +320,16 @@ def test_notes_can_be_written_without_a_usable_folder(home: Path, tmp_path: Path
     assert in_the_way.read_text() == "not a folder"
 
 
+@pytest.mark.usefixtures("home")
+def test_a_sync_counts_the_files_that_it_removes() -> None:
+    made = run_untyped("notes", "write", TITLE, CONTENT)
+    run("forget", str(made["id"]))
+    done = run("notes", "sync").out
+    assert done.endswith(": 1 removed\n"), done
+    assert not Path(str(made["file_path"])).exists()
+    assert run("notes", "sync").out.endswith(": all in sync\n")
+
+
 def test_commands_use_the_folder_of_the_last_daemon(home: Path, tmp_path: Path) -> None:
     vault = tmp_path / "memories"
     with Daemon(home, f"--notestore_path={vault}") as daemon:

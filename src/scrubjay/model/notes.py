@@ -280,6 +280,7 @@ class NotesSynced:
     written: int = 0
     trashed: int = 0
     moved: int = 0
+    removed: int = 0
     conflicts: int = 0
     problems: tuple[str, ...] = ()
 

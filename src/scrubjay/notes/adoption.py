@@ -74,7 +74,7 @@ async def adopt(folder: Path, *, vaults: VaultProvider, who: Caller, progress: P
     changed = await asyncio.to_thread(_changed_since, copy, vault.root) if copy is not None else ()
     return NotesAdopted(
         folder=str(folder), found=synced.checked, adopted=synced.created, linked=vault.linked, changed=changed,
-        new=synced.written, copy=str(copy or ""), warnings=(*news, *synced.problems),
+        new=synced.written, copy=str(copy or ""), warnings=(*news, *vault.take_warnings(), *synced.problems),
         skipped=tuple(SkippedFile(path=path, reason="it is empty") for path in await vault.blank_files()),
         broken_links=tuple(ImportedLink(path=path, target=target) for path, target in sorted(broken)), run=author.run,
     )  # fmt: skip

@@ -141,6 +141,11 @@ class Vault:
         """The number of links that files have made since this vault was opened."""
         return self._context.counts["linked"]
 
+    def take_warnings(self) -> tuple[str, ...]:
+        """Return the warnings about adopted files, and clear them."""
+        warnings, self._context.warnings = tuple(sorted(self._context.warnings)), []
+        return warnings
+
     async def blank_files(self) -> tuple[str, ...]:
         """Return the files that have no content yet, and therefore no memory."""
         return await find_blank_files(self._context)
@@ -186,8 +191,8 @@ class Vault:
         counts = self._context.counts - before
         return NotesSynced(
             folder=str(self.root), checked=checked, taken=counts["taken"], created=counts["created"],
-            written=counts["written"], trashed=counts["trashed"], moved=counts["moved"], conflicts=counts["conflicts"],
-            problems=await self.problems(),
+            written=counts["written"], trashed=counts["trashed"], moved=counts["moved"],
+            removed=counts["removed"], conflicts=counts["conflicts"], problems=await self.problems(),
         )  # fmt: skip
 
     async def sync_changes(self) -> None:

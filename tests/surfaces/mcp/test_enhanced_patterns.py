@@ -207,6 +207,9 @@ async def test_all_facts_of_a_long_conversation_come_page_by_page_under_one_name
                 more = {"cursor": page["cursor"]} if page["cursor"] else {}
                 page = await call(client, "auto_extract_facts", conversation_text=talk, auto_store=stores, **more)
                 names += [fact["name"] for fact in page["facts"]]
+                assert page.get("note", "").endswith("the same call with this `cursor` returns the rest") == (
+                    "cursor" in page
+                )
             assert len(names) == page["facts_extracted"] == len(tools) * 3
             by_store[stores] = names
         assert by_store[False] == by_store[True]

@@ -11,7 +11,7 @@ from scrubjay.lazy import dataclass
 from scrubjay.notes.markdown.aliases import MAX_ALIASES, aliases_among, texts_of
 from scrubjay.notes.markdown.fields import comment_out_foreign
 from scrubjay.notes.markdown.foreign import creation_time_in, inline_tags, outside_code
-from scrubjay.notes.markdown.format import parse
+from scrubjay.notes.markdown.format import parse, unreadable_head
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.wiki import mentions
@@ -54,7 +54,7 @@ def parse_file(data: bytes, *, path: str, category: str = "") -> ParsedFile:
         if "\0" in text:
             raise
         note, entries = Note(content=text.replace("\r\n", "\n")), ()
-        warnings = (f"its frontmatter cannot be read and stays in the text: {error.message}",)
+        warnings = (unreadable_head(error),)
     place = PurePosixPath(link_target(path))
     folder = str(place.parent) if str(place.parent) != "." else ""
     within = "/".join(part for part in (category, note.category or folder) if part)

@@ -20,7 +20,7 @@ from scrubjay.notes.markdown.sections import (
 )
 from scrubjay.notes.markdown.yaml_values import Frontmatter
 
-__all__ = ["MARKER", "FileLayout", "Page", "parse", "render"]
+__all__ = ["MARKER", "FileLayout", "Page", "parse", "render", "unreadable_head"]
 
 MARKER = "<!-- scrubjay -->"
 _OPENING = re.compile(r"---[ \t]*\r?\n")
@@ -55,12 +55,14 @@ class Page:
     """A parsed file: its note, its layout, the names of the fields that its frontmatter sets, and warnings.
 
     A field with a value of the wrong type is not set; its lines stay in the file, and `warnings` reports it.
+    `unreadable`: why its frontmatter is part of the text.
     """
 
     note: Note
     layout: FileLayout
     set_fields: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
+    unreadable: str = ""
 
 
 def parse(data: bytes, *, lenient: bool = False) -> Page:
@@ -74,10 +76,11 @@ def parse(data: bytes, *, lenient: bool = False) -> Page:
     text = text.replace(newline, "\n") if newline != "\n" else text
     try:
         opening, head, closing = _split_frontmatter(text)
-    except NoteUnreadable:
+        unreadable = ""
+    except NoteUnreadable as error:
         if not lenient:
             raise
-        opening, head, closing = "", None, ""
+        opening, head, closing, unreadable = "", None, "", unreadable_head(error)
     body = text[len(opening) + len(head.raw) + len(closing) :] if head else text
     above, marker, below = _split_at_marker(body)
     gap, content, end = _split(above, is_headed=head is not None, is_marked=bool(marker))
@@ -101,7 +104,14 @@ def parse(data: bytes, *, lenient: bool = False) -> Page:
         marker=marker,
         pieces=pieces,
     )
-    return Page(note=note, layout=layout, set_fields=read.set_fields, warnings=read.warnings)
+    return Page(
+        note=note, layout=layout, set_fields=read.set_fields, warnings=read.warnings, unreadable=unreadable
+    )  # fmt: skip
+
+
+def unreadable_head(error: NoteUnreadable) -> str:
+    """Return the warning about frontmatter that is not YAML."""
+    return f"its frontmatter cannot be read and stays in the text: {error.message}"
 
 
 def render(note: Note, *, like: Page | None = None, bare: bool = False) -> bytes:

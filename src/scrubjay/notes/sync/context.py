@@ -87,6 +87,8 @@ class SyncContext:
     naming: str = "auto"
     # The author of changes from files, and their run, for an adoption; else each has a run of its own.
     author: Caller | None = None
+    # Warnings for its author about files that became memories.
+    warnings: list[str] = field(default_factory=list[str])
     # Memories were stored without a comparison with others, which a job does later.
     needs_scan: bool = False
     counts: Counter[str] = field(default_factory=Counter[str])

@@ -511,6 +511,13 @@ class Reconciler:
         else:
             results = await asyncio.gather(*(self._create_memory(*request, gate=gate) for request in requests))
         created = [(memory_id, file) for memory_id, (file, _) in zip(results, requests, strict=True) if memory_id]
+        if self._context.author is not None:
+            self._context.warnings += [
+                f"{file.path}: {warning}"
+                for _, file in created
+                for warning in (*file.page.warnings, file.page.unreadable)
+                if warning
+            ]
         # All memories exist before the first file is completed, because they may link each other.
         completed = await asyncio.gather(*(self._complete_file(*pair, gate=gate) for pair in created))
         changed = [memory_id for (memory_id, _), is_complete in zip(created, completed, strict=True) if not is_complete]

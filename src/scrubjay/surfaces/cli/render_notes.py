@@ -10,7 +10,7 @@ from scrubjay.surfaces.cli.console import say, say_each, say_warnings
 
 __all__ = ["NOTE_PRINTERS"]
 
-_SYNC_COUNTS = ("taken", "created", "written", "moved", "trashed", "conflicts")
+_SYNC_COUNTS = ("taken", "created", "written", "moved", "removed", "trashed", "conflicts")
 # The JSON output has the rest.
 _MAX_LINES = 50
 

@@ -42,8 +42,10 @@ def fits(fields: Mapping[str, Json]) -> bool:
     return _cost(dict(fields)) <= room_for(MAX_TOKENS) - _NOTE_TOKENS
 
 
-def within_budget(fields: Mapping[str, Json], *, lists: Sequence[str] = (), half: str = "") -> ToolResult:
-    """Return fields as JSON in both forms; cut the ends of `lists` until it fits, and say so in `note`.
+def within_budget(
+    fields: Mapping[str, Json], *, lists: Sequence[str] = (), half: str = "", advice: str = "narrow the request"
+) -> ToolResult:
+    """Return fields as JSON in both forms; cut the ends of `lists` until it fits, and say so in `note` with an advice.
 
     The list named by `half` takes at most half of the room.
     """
@@ -69,7 +71,7 @@ def within_budget(fields: Mapping[str, Json], *, lists: Sequence[str] = (), half
     if _cost(result) > room:
         notes.append(_LONG_VALUES)
         result = cast("dict[str, Json]", _shorten_item(result, room=room))
-    return ToolResult(structured={**result, "note": f"{'; '.join(dict.fromkeys(notes))}: narrow the request"})
+    return ToolResult(structured={**result, "note": f"{'; '.join(dict.fromkeys(notes))}: {advice}"})
 
 
 def page_of(fields: Mapping[str, Json], *, lists: Sequence[str], cursor: str, of: str) -> ToolResult:
@@ -85,7 +87,8 @@ def page_of(fields: Mapping[str, Json], *, lists: Sequence[str], cursor: str, of
     rest = {name: cast("list[Json]", fields[name])[start:] for name, start in zip(lists, begins, strict=True)}
     if fits({**fields, **rest}):
         return ToolResult(structured={**fields, **rest})
-    result = dict(within_budget({**fields, **rest, "cursor": _LONG_CURSOR}, lists=lists).structured)
+    advice = "the same call with this `cursor` returns the rest"
+    result = dict(within_budget({**fields, **rest, "cursor": _LONG_CURSOR}, lists=lists, advice=advice).structured)
     shown = [len(cast("list[Json]", result[name])) for name in lists]
     result["cursor"] = pack(*(start + count for start, count in zip(begins, shown, strict=True)), digest)
     return ToolResult(structured=result)
