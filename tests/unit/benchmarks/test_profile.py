@@ -49,12 +49,12 @@ def test_one_remember_and_one_recall_stay_within_their_budgets(tmp_path: Path) -
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         remember, recall, batches = runner.run(_count(tmp_path, loop))
     # With the memories whose pairs a model reads, all in one batch.
-    assert remember.statements <= 38, remember
+    assert remember.statements <= 40, remember
     assert remember.hops <= 4, remember
     assert remember.embeddings == 1, remember
     assert 0 < len(batches) <= _COUNTED
     assert all(0 < len(batch) <= 3 for batch in batches)
-    assert recall.statements <= 28, recall
+    assert recall.statements <= 30, recall
     assert recall.hops <= 4, recall
     assert recall.embeddings == 1, recall
 
