@@ -33,6 +33,13 @@ def test_the_usual_words_are_commands() -> None:
     assert "acorn" in run("list", "--state", "trashed").out
 
 
+def test_a_list_has_pinned_memories() -> None:
+    run("remember", "The user likes jazz", "--pinned", "--name", "jazz", "--tag", "music")
+    assert "The user likes jazz" in run("list").out
+    assert "The user likes jazz" in run("list", "--tag", "music").out
+    assert run("list", "--tag", "food").out == "there are no memories\n"
+
+
 @pytest.mark.parametrize(
     ("word", "meant"), [("ls", "list"), ("rember", "remember"), ("kill", "stop"), ("rm", "forget"), ("serch", "search")]
 )

@@ -100,7 +100,7 @@ class AsyncVerbs(ABC):
             scope: Scope, for example personal or team.
             session_hint: Name of a task: its texts are collected in one memory.
             intent: `new` never merges, `continue` appends to the memory of the session hint, `auto` decides.
-            pinned: Include it in every result of recall.
+            pinned: Include it in every answer to a question.
             expires_at: Hide it from recall after this time.
             remind_at: When to remind you of it.
             source: Where the text comes from: session, conversation, agent, tool, at, method and trust.
@@ -1519,7 +1519,7 @@ class SyncVerbs(ABC):
             scope: Scope, for example personal or team.
             session_hint: Name of a task: its texts are collected in one memory.
             intent: `new` never merges, `continue` appends to the memory of the session hint, `auto` decides.
-            pinned: Include it in every result of recall.
+            pinned: Include it in every answer to a question.
             expires_at: Hide it from recall after this time.
             remind_at: When to remind you of it.
             source: Where the text comes from: session, conversation, agent, tool, at, method and trust.

@@ -359,7 +359,7 @@ _DESCRIPTIONS: Mapping[str, str] = {
     "RememberedItem.index": "The position of the item in the request, from 0.",
     "Recalled.nothing_relevant": "Whether no hit is likely to answer; the hits shown are weak.",
     "Recalled.notes": "How the question was understood, where that is not plain.",
-    "Recalled.pinned": "Pinned memories, on the first page.",
+    "Recalled.pinned": "Pinned memories, on the first page of a question; a list has them among its hits.",
     "Relation.source": "The id of the first memory.",
     "Relation.target": "The id of the second memory.",
     "Related.source": "The id of the first memory.",

@@ -108,8 +108,8 @@ class _Pinned:
 
     memories: list[Memory]
     hits: list[Hit]
-    shown: list[Hit]
-    cost: int
+    shown: list[Hit] = field(default_factory=list[Hit])
+    cost: int = 0
 
     @property
     def shown_memories(self) -> list[Memory]:
@@ -189,7 +189,8 @@ async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
         await open_reader(request.question, space=space, store=store, now=request.now, cache=cache)
         for space in request.spaces
     ]
-    pinned = await _read_pinned(request, readers)
+    # A list has its pinned memories where their time puts them.
+    pinned = await _read_pinned(request, readers) if request.query.text else _Pinned(memories=[], hits=[])
     matches = _merge_spaces([await _search_space(request, pinned, reader) for reader in readers])
     matches = await _rerank(matches, request)
     matches = await _arrange(matches, request, readers)

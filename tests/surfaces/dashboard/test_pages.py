@@ -55,6 +55,30 @@ async def test_a_memory_is_searched_read_and_followed_through_its_history(stack:
     await browser.open("/ui/history", id=sarah.id, a="many", b="2", status=422)
 
 
+async def test_every_list_has_pinned_memories_and_a_search_shows_those_that_meet_its_conditions(
+    stack: HttpStack, browser: Browser
+) -> None:
+    for text, tag in (("The gauge of the boiler is red", "pins"), ("The gauge of the rails is wide", "rails")):
+        await stack.engine.remember(RememberRequest(text=text, tags=(tag,), pinned=True, intent="new"), who=ME)
+    ann = RememberRequest(text="Ann reads the gauge", entities=("Ann Keller",), pinned=True, intent="new")
+    await stack.engine.remember(ann, who=ME)
+    for page in ("/", "/ui/timeline", "/ui/search?tier=working"):
+        listed = (await browser.open(page)).text
+        assert "boiler" in listed, page
+        assert "rails" in listed, page
+    listed = ""
+    for page in ("/ui/search?tag=pins", "/ui/search?tag=pins&q=gauge"):
+        listed = (await browser.open(page)).text
+        assert "boiler" in listed, page
+        assert "rails" not in listed, page
+    assert "1 pinned memory" in listed
+    about_ann = (await browser.open("/ui/search", q="gauge", entity="Ann")).text
+    assert "Ann reads the gauge" in about_ann
+    assert "boiler" not in about_ann
+    assert "Besides what is pinned, nothing here" in listed
+    assert "Nothing here seems to answer" in (await browser.open("/ui/search", q="gauge", tag="nothing")).text
+
+
 async def test_the_graph_of_a_neighbourhood_has_its_nodes_and_edges(stack: HttpStack, browser: Browser) -> None:
     made = [
         await stack.engine.remember(

@@ -161,12 +161,27 @@ async def test_pinned_memories_come_first_once_and_are_counted(harness: Harness)
     pinned = await harness.store_draft(Draft(text="always be kind", pinned=True))
     second = await harness.store_draft(Draft(text="always drink tea", pinned=True, title="Tea"))
     tea = await harness.store_draft("green tea")
-    for query in ("tea", ""):
-        recalled = await harness.recall(RecallRequest(query=query, explain=True))
-        assert [hit.id for hit in recalled.pinned] == [pinned.id, second.id]
-        assert ids(recalled) == [tea.id]
-        assert recalled.tokens == sum(map(cost_of, (*recalled.pinned, *recalled.hits)))
-        assert all("pinned" in hit.why for hit in recalled.pinned)
+    recalled = await harness.recall(RecallRequest(query="tea", explain=True))
+    assert [hit.id for hit in recalled.pinned] == [pinned.id, second.id]
+    assert ids(recalled) == [tea.id]
+    assert recalled.tokens == sum(map(cost_of, (*recalled.pinned, *recalled.hits)))
+    assert all("pinned" in hit.why for hit in recalled.pinned)
+
+
+async def test_a_list_has_pinned_memories_in_their_places_under_the_whole_filter(harness: Harness) -> None:
+    first = await harness.store_draft(Draft(text="always be kind", tags=("manners",), pinned=True))
+    tea = await harness.store_draft(Draft(text="green tea", tags=("drinks",)))
+    last = await harness.store_draft(Draft(text="always drink tea", tags=("drinks",), pinned=True))
+    for filter_, contains, expected in (
+        (Filter(), "", [last.id, tea.id, first.id]),
+        (Filter(tags=("drinks",)), "", [last.id, tea.id]),
+        (Filter(tags=("manners",)), "", [first.id]),
+        (Filter(), "always", [last.id, first.id]),
+    ):
+        recalled = await harness.recall(RecallRequest(query="", filter=filter_, contains=contains))
+        assert (ids(recalled), recalled.pinned) == (expected, ())
+    pages = await list_pages(harness, RecallRequest(query="", limit=1))
+    assert pages == [[last.id], [tea.id], [first.id]]
 
 
 @pytest.mark.parametrize("max_tokens", [200, 600])
@@ -200,7 +215,7 @@ async def test_pages_have_neither_gap_nor_repetition(harness: Harness, query: st
     recalled = await list_pages(harness, RecallRequest(query=query, limit=limit, max_tokens=100_000))
     assert [hit_id for page in recalled for hit_id in page] == ids(whole)
     assert [len(page) for page in recalled[:-1]] == [limit] * (len(recalled) - 1)
-    assert len(ids(whole)) == 11
+    assert len({hit.id for hit in (*whole.pinned, *whole.hits)}) == 12
     assert whole.cursor == ""
 
 

@@ -131,7 +131,7 @@ class RememberRequest(Request[Remembered]):
         Literal["auto", "new", "continue"],
         Arg("`new` never merges, `continue` appends to the memory of the session hint, `auto` decides."),
     ] = "auto"
-    pinned: Annotated[bool, Arg("Include it in every result of recall.")] = False
+    pinned: Annotated[bool, Arg("Include it in every answer to a question.")] = False
     expires_at: Annotated[
         datetime | None, Arg("Hide it from recall after this time.", example="2026-06-30T14:00:00Z")
     ] = None

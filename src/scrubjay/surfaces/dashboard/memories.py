@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -12,8 +14,9 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Network
 from scrubjay.model.requests import BranchesRequest, HistoryRequest, ReadRequest, RecallRequest, RelatedRequest
-from scrubjay.model.results import Recalled
+from scrubjay.model.results import Hit, Recalled
 from scrubjay.model.version import FieldDiff, Version
+from scrubjay.recalling.collapse import passes
 from scrubjay.surfaces.dashboard.markdown import MAX_RENDERED, render_markdown
 from scrubjay.surfaces.dashboard.page import PageCall
 
@@ -111,15 +114,32 @@ async def find(page: PageCall, *, limit: int = _HITS) -> Found:
     """Carry out the search of an address."""
     query, conditions = page.text("q"), {name: page.texts(name) for name in FILTERS if page.texts(name)}
     request = RecallRequest(
-        query=query, filter=filter_of(conditions), limit=limit, explain=bool(query.strip()), cursor=page.text("cursor")
-    )
-    return Found(query=query, conditions=conditions, answer=await page.call(request))
+        query=query, filter=filter_of(conditions), limit=limit, explain=bool(query.strip()), cursor=page.text("cursor"),
+        detail="full" if conditions else "concise",
+    )  # fmt: skip
+    answer = await page.call(request)
+    if answer.pinned and conditions:
+        answer = replace(answer, pinned=_passing(answer.pinned, request.filter, now=datetime.now(UTC)))
+    return Found(query=query, conditions=conditions, answer=answer)
 
 
 def filter_of(conditions: dict[str, list[str]]) -> Filter:
     """Return the filter of the conditions of an address."""
     values: dict[str, object] = {name: texts[0] for name, texts in conditions.items() if name != "tag"}
     return Filter.of(**values, tags=tuple(conditions.get("tag", ())))
+
+
+def _passing(pinned: Sequence[Hit], condition: Filter, *, now: datetime) -> tuple[Hit, ...]:
+    """Return the pinned memories that meet the conditions of an address: an answer has the others, too."""
+    # It has none about another entity, by whatever name, but those about none.
+    others = replace(condition, entity="")
+    return tuple(
+        hit
+        for hit in pinned
+        if hit.memory is not None
+        and (hit.memory.entity or not condition.entity)
+        and passes(hit.memory, others, now=now)
+    )
 
 
 async def _rendered(page: PageCall, text: str) -> Markup:
