@@ -190,6 +190,27 @@ async def test_alerts_name_what_is_wrong(engine: Engine) -> None:
         Thresholds.parse("thin=-1")
 
 
+async def test_only_conflicts_that_can_be_decided_are_counted(engine: Engine) -> None:
+    memory = client(engine)
+    names = [
+        (await memory.remember(f"Ann lives in {city} near the old harbour.", intent="new")).name
+        for city in ("Berlin", "Paris", "Oslo")
+    ]
+
+    async def counted() -> tuple[int, int]:
+        (space,) = (await memory.health()).spaces
+        return space.conflicts, len(await memory.conflicts())
+
+    assert await counted() == (3, 3)
+    await memory.forget([names[0]])
+    assert await counted() == (1, 1)
+    await memory.restore([names[0]])
+    assert await counted() == (3, 3)
+    for name, text in zip(names, ("The cranes are oiled in spring.", "Tea is served at four."), strict=False):
+        await memory.revise(name, text=text)
+    assert await counted() == (0, 0)
+
+
 class _Received(BaseHTTPRequestHandler):
     """Keeps what is posted; it refuses while `refuses` is set."""
 

@@ -149,7 +149,7 @@ class DailyLog:
             merged = DayFigures.from_json(value)
             merged.add(figures.agents)
             if merged.measured_at is None or now - merged.measured_at >= _LEVELS_AGE:
-                merged = replace(merged, levels=await measure(space, store=self.store), measured_at=now)
+                merged = replace(merged, levels=await measure(space, store=self.store, now=now), measured_at=now)
             return merged.as_json
 
         if await self._documents.change(space, day, add, at=now):

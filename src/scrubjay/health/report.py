@@ -105,7 +105,7 @@ class HealthReporter:
         recent = total_of(figures.writes for day, figures in days.items() if day >= week)
         counted = {day: figures for day, figures in days.items() if day >= since}
         writes = total_of(figures.writes for figures in counted.values())
-        levels = await measure(name, store=store)
+        levels = await measure(name, store=store, now=now)
         footprint = await store.footprint(name)
         tiers = dict(await store.facet_values(name, "tier", state=State.LIVE, limit=len(Tier)))
         kinds = await store.facet_values(name, "kind", state=State.LIVE, limit=_MAX_KINDS)
