@@ -1,18 +1,41 @@
 """The `scrubjay` command: the MCP bridge, which starts in milliseconds, or the command line."""
 
 import gc
+import os
 import sys
 
 _INTERRUPTED = 130
+_CLOSED = 1
+_STDOUT = 1
 
 
 def main() -> None:
     """Run the bridge or the command line."""
     try:
-        _run()
+        try:
+            _run()
+        finally:
+            # At the end of the process it is too late to catch an error. There is none if it was started without.
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except KeyboardInterrupt:
         # While something is loaded; later, a command says what it leaves.
         sys.exit(_INTERRUPTED)
+    except BrokenPipeError:
+        if not _is_output_closed():
+            raise
+        # Whoever reads has enough, as `head` does. Python writes the rest once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+        sys.exit(_CLOSED)
+
+
+def _is_output_closed() -> bool:
+    """Check whether nobody reads the output any more; a connection may have been lost, too."""
+    import select  # noqa: PLC0415
+
+    poll = select.poll()
+    poll.register(_STDOUT, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def _run() -> None:

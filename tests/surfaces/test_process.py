@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.shell import run
 
 import scrubjay
+from scrubjay.settings import Settings
 
 SOURCES = Path(scrubjay.__file__).parents[1]
 COMMAND = [sys.executable, "-m", "scrubjay.surfaces.cli.main"]
@@ -54,6 +57,24 @@ def test_a_closed_pipe_causes_no_traceback(environment: dict[str, str], home: Pa
         assert child.stderr is not None
         child.stdout.close()
         assert b"Traceback" not in child.stderr.read()
+
+
+@pytest.mark.parametrize("is_served", [True, False])
+def test_a_pipe_that_nobody_reads_ends_a_command_without_a_word(
+    environment: dict[str, str], settings: Settings, is_served: bool
+) -> None:
+    # More than a pipe and the buffers before it hold.
+    run("remember", "a long text " * 20_000, "--name", "long")
+    with background_daemon(settings, http="") if is_served else nullcontext():
+        for number, arguments in enumerate((["status"], ["rules", "reset"], ["read", "long"], ["--help"], ["list"])):
+            reads, writes = os.pipe()
+            os.close(reads)
+            command = [sys.executable, "-m", "scrubjay", *arguments]
+            # The error comes when a line is written, or when the buffer is.
+            buffered = environment | {"PYTHONUNBUFFERED": "1" if number % 2 else ""}
+            done = subprocess.run(command, env=buffered, stdout=writes, stderr=subprocess.PIPE, check=False)
+            os.close(writes)
+            assert (done.returncode, done.stderr) == (1, b""), arguments
 
 
 def test_an_invalid_setting_is_reported(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
