@@ -1,6 +1,7 @@
 """Forms that change memories, as a person sends them; each change can be taken back."""
 
 import re
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 from tests.surfaces.dashboard.browser import Browser
@@ -57,7 +58,17 @@ async def test_a_memory_is_edited_reverted_forgotten_and_all_of_it_taken_back(
 
     # What others have changed since is left alone.
     page = await browser.send("/ui/undo", run=edited, back=f"/ui/memory?id={made.id}")
-    assert "except for what was changed since" in page.text
+    assert "Nothing was taken back: it has changed since" in page.text
+    both = replace(ME, run="both")
+    notes = [
+        await engine.remember(RememberRequest(text=f"Note {number} of the office", intent="new"), who=both)
+        for number in (1, 2)
+    ]
+    await engine.revise(ReviseRequest(id=notes[0].id, text="Changed since"), who=ME)
+    page = await browser.send("/ui/undo", run="both", back="/ui/timeline")
+    assert "Taken back, except for what was changed since" in page.text
+    assert "Changed since" in page.text
+    assert "Note 2" not in page.text
 
     assert "Go back to version 1" in (await browser.open("/ui/history", id=made.id, a="1", b="2")).text
     await browser.send("/ui/revert", id=made.id, to="1")

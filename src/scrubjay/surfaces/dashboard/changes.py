@@ -122,7 +122,8 @@ async def undo(page: PageCall) -> Response:
     if not run:
         raise InvalidInput("no change was named", field="run")
     undone = await page.call(UndoRequest(run=run))
-    return page.redirect_back(did="undone-some" if undone.skipped else "undone")
+    left_alone = "undone-some" if undone.done else "undone-none"
+    return page.redirect_back(did=left_alone if undone.skipped else "undone")
 
 
 def _form(

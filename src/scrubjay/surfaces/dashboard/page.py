@@ -100,6 +100,7 @@ DONE = {
     "curated": "The run is complete.",
     "undone": "Taken back.",
     "undone-some": "Taken back, except for what was changed since.",
+    "undone-none": "Nothing was taken back: it has changed since.",
 }
 """What a page says after a change, by the name of the change in its address."""
 
