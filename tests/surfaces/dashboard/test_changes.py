@@ -87,6 +87,20 @@ async def test_a_memory_is_edited_reverted_forgotten_and_all_of_it_taken_back(
     await browser.send("/ui/revise", {**fields, "title": "x" * 301, "version": ""}, status=422)
 
 
+async def test_a_form_without_observations_is_shown_again_when_another_has_left_few(
+    stack: HttpStack, browser: Browser
+) -> None:
+    many = tuple(f"Fact {number}" for number in range(201))
+    made = await stack.engine.remember(RememberRequest(text="The office", title="Office", observations=many), who=ME)
+    form = await browser.open("/ui/edit", id=made.id)
+    assert "edits_observations" not in form.fields
+    await stack.engine.revise(ReviseRequest(id=made.id, observations=("Only this",)), who=ME)
+    fields = {**form.fields, "title": "Office", "text": "What I typed", "tier": "working"}
+    page = await browser.send("/ui/revise", fields, status=409)
+    for shown in ("Nothing was saved", "What I typed", "Only this"):
+        assert shown in page.text
+
+
 async def test_a_branch_is_made_merged_and_dropped(stack: HttpStack, browser: Browser) -> None:
     engine = stack.engine
     made = await engine.remember(RememberRequest(text="We meet on Monday", title="Meeting"), who=ME)

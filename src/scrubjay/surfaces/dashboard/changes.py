@@ -52,9 +52,9 @@ async def revise(page: PageCall) -> Response:
                 )
             )
     except StaleVersion as error:
-        return _form(page, before, values=sent, problem=error.message, status=409)
+        return _form(page, before, values={**stored, **sent}, problem=error.message, status=409)
     except InvalidInput as error:
-        return _form(page, before, values=sent, problem=str(error), status=422)
+        return _form(page, before, values={**stored, **sent}, problem=str(error), status=422)
     return page.redirect("memory", id=before.id, did="revised" if changes else "")
 
 
