@@ -44,7 +44,7 @@ _MAY = {
 }
 _NEEDS = {
     Access.READ: ("reads the memory", "Ask for a token that may read"),
-    Access.AGENT: ("changes the memory", "Ask for a token that may write"),
+    Access.AGENT: ("is for those who change the memory", "Ask for a token that may write"),
     Access.WRITE: ("changes or decides what no agent should", "Ask the owner to do it, or for a token that may write"),
     Access.OWNER: (
         "is only for the owner of the data, and not available over HTTP",

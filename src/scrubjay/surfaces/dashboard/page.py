@@ -84,6 +84,7 @@ NAVIGATION = (
     ("space", "Space"),
 )
 """The pages that every page leads to, by name, with their labels."""
+_FOR_WRITERS = ("health",)
 DONE = {
     "revised": "Saved as a new version.",
     "reverted": "The earlier version is back, as a new one.",
@@ -193,10 +194,12 @@ class PageCall:
 
     def render(self, template: str, *, status: int = 200, **values: object) -> Response:
         """Return a page."""
+        may_write = self.grant.access is not Access.READ
         shown = environment().get_template(template).render(
             page=self, url=self.address, space=self.space, did=DONE.get(self.text("did"), ""), guard=self.guard,
-            undo_run="" if self.text("did").startswith("undone") else self.text("run"), navigation=NAVIGATION,
-            may_write=self.grant.access is not Access.READ, may_decide=self.grant.access is Access.WRITE,
+            undo_run="" if self.text("did").startswith("undone") else self.text("run"),
+            navigation=[link for link in NAVIGATION if may_write or link[0] not in _FOR_WRITERS],
+            may_write=may_write, may_decide=self.grant.access is Access.WRITE,
             alerts=self._alerts, now=datetime.now(UTC), **values,
         )  # fmt: skip
         response = HTMLResponse(shown.encode("utf-8", "replace"), status_code=status, headers=HEADERS)
