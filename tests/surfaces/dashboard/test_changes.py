@@ -144,7 +144,9 @@ async def test_a_reader_sees_no_forms_and_can_send_none(stack: HttpStack, browse
     assert "Edit" not in page.text
     assert "Forget" not in page.text
     await browser.send("/ui/forget", id=made.id, status=403)
+    await browser.open("/ui/edit", id=made.id, status=403)
     assert "/ui/health" not in page.links
-    assert "health is for those who change the memory, and you may only read it" in (
-        await browser.open("/ui/health", status=403)
-    ).text
+    assert (
+        "health is for those who change the memory, and you may only read it"
+        in (await browser.open("/ui/health", status=403)).text
+    )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
+from scrubjay.model.caller import Access
 from scrubjay.model.memory import MAIN, Memory, Tier
 from scrubjay.model.requests import (
     BranchRequest,
@@ -33,7 +34,8 @@ _LABELS = ("title", "kind", "category", "project")
 
 
 async def edit(page: PageCall) -> Response:
-    """Show the form of a memory."""
+    """Show the form of a memory, to those who may send it."""
+    page.grant.access.require(Access.AGENT, verb="edit")
     shown = await read_memory(page)
     return _form(page, shown, values=_values_of(shown))
 
