@@ -68,7 +68,9 @@ async def test_waiting_memories_are_approved_and_duplicates_merged(stack: HttpSt
     assert "2 memories" in page.text
     page = await browser.send("/ui/duplicates", merge=tea.id)
     assert "Merged into one memory" in page.text
-    await browser.send("/ui/undo", run=last_run(browser), back="/ui/duplicates")
+    run = last_run(browser)
+    assert "Nothing was merged" in (await browser.send("/ui/duplicates", merge=tea.id, status=409)).text
+    await browser.send("/ui/undo", run=run, back="/ui/duplicates")
     assert "2 memories" in (await browser.send("/ui/duplicates")).text
 
 

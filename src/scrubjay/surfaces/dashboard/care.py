@@ -57,15 +57,18 @@ async def resolve(page: PageCall) -> Response:
 
 async def duplicates(page: PageCall) -> Response:
     """Show the form that looks for duplicates: reading the whole space takes a while."""
-    return page.render("duplicates.html", found=None)
+    return page.render("duplicates.html", found=None, problem="")
 
 
 async def merge_duplicates(page: PageCall) -> Response:
-    """Find groups of memories that say the same, or merge one of them."""
-    if page.text("merge"):
-        merged = await page.call(DuplicatesRequest(id=page.text("merge"), merge=True))
-        return page.redirect_run("duplicates", merged.run, did="joined" if merged.merged else "")
-    return page.render("duplicates.html", found=await page.call(DuplicatesRequest(limit=_LISTED)))
+    """Find groups of memories that say the same, or merge one of them; if another was faster, say so."""
+    if not page.text("merge"):
+        return page.render("duplicates.html", found=await page.call(DuplicatesRequest(limit=_LISTED)), problem="")
+    merged = await page.call(DuplicatesRequest(id=page.text("merge"), merge=True))
+    if not merged.merged:
+        problem = "Nothing was merged: another may have merged or changed these memories."
+        return page.render("duplicates.html", status=409, found=None, problem=problem)
+    return page.redirect_run("duplicates", merged.run, did="joined")
 
 
 async def inbox(page: PageCall) -> Response:
