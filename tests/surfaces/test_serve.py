@@ -29,6 +29,7 @@ def test_it_serves_until_it_is_stopped(home: Path) -> None:
         assert existing["pid"] == daemon.pid
         assert f"address    {existing['http']}\n" in run("status").out
         assert run("open", "--print").out == f"{existing['http']}/\n"
+        assert run("open", "--print", "--space", "other").out == f"{existing['http']}/?space=other\n"
         address = run("open", "--owner", "--print").out.strip()
         assert address.startswith(f"{existing['http']}/ui/owner?ticket=")
         assert "Create a token" in httpx2.get(address).text

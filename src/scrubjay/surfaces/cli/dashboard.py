@@ -11,6 +11,7 @@ from scrubjay.paths import owner_page_file, owner_ticket_file
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.by_daemon import running_pid
 from scrubjay.surfaces.daemon.lock import read_daemon_record
+from scrubjay.surfaces.dashboard.addresses import address
 from scrubjay.surfaces.mcp.bridge.daemon import DaemonConnector
 from scrubjay.surfaces.mcp.bridge.link import DaemonUnreachable
 from scrubjay.surfaces.mcp.bridge.options import read_options
@@ -22,10 +23,33 @@ _OFF = "off"
 _TRIES = 3
 _PAUSE = 0.1
 _DEFAULT = Settings().http
+_DEFAULT_SPACE = Settings().space
 
 
 def find_dashboard(settings: Settings) -> str:
-    """Return the address of the dashboard of the data folder; raises DaemonUnavailable.
+    """Return the address of the dashboard, in the space of the settings; raises DaemonUnavailable."""
+    found = _find_server(settings)
+    return found if settings.space == _DEFAULT_SPACE else f"{found.rstrip('/')}{address('', space=settings.space)}"
+
+
+def find_owner_page(settings: Settings) -> str:
+    """Return the address of the page of tokens with a new ticket; raises DaemonUnavailable, NotAllowed elsewhere."""
+    if settings.url:
+        raise NotAllowed(
+            "tokens are managed on the machine of the data", hint="Run `scrubjay open --owner` there, without a URL"
+        )
+    return f"{_find_server(settings)}ui/owner?ticket={issue_ticket(owner_ticket_file(settings.data))}"
+
+
+def write_owner_page(settings: Settings, target: str) -> str:
+    """Return the address of a file that leads there: the arguments of a browser can be read by all users."""
+    file = owner_page_file(settings.data)
+    write_private(file, f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={target}">')
+    return file.as_uri()
+
+
+def _find_server(settings: Settings) -> str:
+    """Return the address of the server of the data folder.
 
     A daemon that an agent has started serves no HTTP: it makes room for one that does, and its agents connect to that.
     """
@@ -44,22 +68,6 @@ def find_dashboard(settings: Settings) -> str:
         f"the daemon (pid {running_pid(settings.data)}) serves no HTTP, and so no pages",
         hint=f"Its port may be in use: stop it with `scrubjay stop`, and serve with --http, for example {_DEFAULT}",
     )
-
-
-def find_owner_page(settings: Settings) -> str:
-    """Return the address of the page of tokens with a new ticket; raises DaemonUnavailable, NotAllowed elsewhere."""
-    if settings.url:
-        raise NotAllowed(
-            "tokens are managed on the machine of the data", hint="Run `scrubjay open --owner` there, without a URL"
-        )
-    return f"{find_dashboard(settings)}ui/owner?ticket={issue_ticket(owner_ticket_file(settings.data))}"
-
-
-def write_owner_page(settings: Settings, address: str) -> str:
-    """Return the address of a file that leads there: the arguments of a browser can be read by all users."""
-    file = owner_page_file(settings.data)
-    write_private(file, f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">')
-    return file.as_uri()
 
 
 def _end(settings: Settings) -> None:
