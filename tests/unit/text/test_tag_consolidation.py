@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scrubjay.text.tags.consolidate import plan_tags, tag_entropy
 from scrubjay.text.tags.synonyms import Synonyms
 
-WORDS = ("deploy", "script", "garden", "fence", "auth", "login")
+WORDS = ("deploy", "script", "garden", "fence", "auth", "login", "k8s", "kubernetes")
 TAGS = st.builds(
     "{}{}{}".format, st.sampled_from(WORDS), st.sampled_from(("", "-", "_")), st.sampled_from((*WORDS, "s"))
 )
@@ -21,6 +21,22 @@ def test_spellings_and_synonyms_become_the_tag_in_use() -> None:
     before, after = plan.entropies
     assert before > after
     assert plan.apply(("railing", "deploy_scripts", "fences", "new")) == ("fences", "deploy-script", "new")
+
+
+@pytest.mark.parametrize(
+    ("counts", "own", "replaced"),
+    [
+        ({"k8s": 1, "kubernetes": 3, "garden": 2}, {}, {"k8s": "kubernetes"}),
+        ({"k8s": 3, "kubernetes": 1}, {}, {"kubernetes": "k8s"}),
+        ({"k8s": 2, "kubernetes": 2}, {}, {"k8s": "kubernetes"}),
+        ({"k8s": 1, "kubernetes": 3}, {"clusters": ("k8s",)}, {"k8s": "clusters"}),
+        ({"k8s": 1, "kubernetes": 3}, {"clusters": ("kubernetes",)}, {"kubernetes": "clusters"}),
+    ],
+)
+def test_names_of_one_thing_become_the_one_in_use_as_a_write_does(
+    counts: dict[str, int], own: dict[str, tuple[str, ...]], replaced: dict[str, str]
+) -> None:
+    assert plan_tags(counts, synonyms=Synonyms(own=own)).replaced == replaced
 
 
 @pytest.mark.parametrize(("counts", "bits"), [({}, 0.0), ({"a": 7}, 0.0), ({"a": 2, "b": 2}, 1.0), ({"a": 0}, 0.0)])

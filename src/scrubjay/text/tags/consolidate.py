@@ -53,11 +53,12 @@ def tag_entropy(counts: Mapping[str, int]) -> float:
 
 
 def plan_tags(counts: Mapping[str, int], *, synonyms: Synonyms) -> TagPlan:
-    """Propose which tags become one: variants by the synonyms of the space, and spellings that prove it.
+    """Propose which tags become one: variants and names of one thing by the synonyms, and spellings that prove it.
 
-    The tag in more use remains, unless the synonyms name another. A more specific tag is no variant.
+    The tag in more use remains, unless the synonyms name another; of names in equal use, the usual one. A more specific
+    tag is no variant.
     """
-    ordered = sorted(counts, key=lambda tag: (-counts[tag], tag))
+    ordered = sorted(counts, key=lambda tag: (-counts[tag], _place_among_names(tag, synonyms), tag))
     vocabulary, remaining = TagVocabulary(ordered), dict[str, None]()
     variants: dict[str, list[str]] = {}
     for tag in [*_primaries(ordered, synonyms), *ordered]:
@@ -82,6 +83,11 @@ def _primaries(tags: Sequence[str], synonyms: Synonyms) -> list[str]:
     return list(dict.fromkeys(primaries))
 
 
+def _place_among_names(tag: str, synonyms: Synonyms) -> int:
+    names = synonyms.names(tag)
+    return names.index(tag) if tag in names else 0
+
+
 def _target(
     tag: str, vocabulary: TagVocabulary, remaining: Collection[str], synonyms: Synonyms
 ) -> str | None:  # fmt: skip
@@ -89,6 +95,6 @@ def _target(
     if mapping is not None:
         return None if mapping.keeps_variant or mapping.primary == tag else mapping.primary
     if synonyms.knows(tag):
-        return None
+        return next((name for name in synonyms.names(tag) if name in remaining), None)
     match = best_match(tag, [other for other in vocabulary.nearest(tag, limit=_NEAREST) if other in remaining])
     return match.tag if match is not None and match.replaces else None
