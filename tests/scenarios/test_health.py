@@ -393,6 +393,26 @@ async def test_the_dashboard_of_grafana_names_metrics_that_exist(engine: Engine)
     assert sum(metrics.latencies()["recall"]) == 1
 
 
+async def test_the_metrics_have_the_figures_of_the_last_look(engine: Engine) -> None:
+    memory = client(engine)
+    for number in range(4):
+        await memory.remember(f"The kiln {number} is fired daily.", tags=[f"kiln-{number}"], intent="new")
+    report = await memory.health()
+    (space,) = report.spaces
+    assert report.server is not None
+    assert space.tag_entropy > 0
+    moved = replace(space, flow={"working → episodic": 3})
+    metrics = Metrics(engine=engine, limiter=RequestLimiter(max_requests=9, seconds=9))
+    metrics.health(replace(report, spaces=(moved, replace(moved, tag_entropy=0.0))))
+    values = dict(line.rsplit(" ", 1) for line in (await metrics.scrape())[1].decode().splitlines())
+    assert float(values["scrubjay_tag_entropy_bits"]) == pytest.approx(space.tag_entropy / 2)
+    assert float(values['scrubjay_tier_moves{source="working",target="episodic"}']) == 6
+    assert float(values['scrubjay_tier_moves{source="episodic",target="working"}']) == 0
+    assert float(values["scrubjay_store_bytes"]) == report.server.store_bytes > 0
+    assert float(values["scrubjay_disk_free_bytes"]) == report.server.disk_free_bytes > 0
+    assert float(values["scrubjay_compression_saved"]) == report.server.saved
+
+
 async def test_the_cost_of_the_language_model_is_shown(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     report = await client(engine).health()
     assert report.server is not None

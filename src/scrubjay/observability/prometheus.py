@@ -9,14 +9,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
+from itertools import permutations
 from pathlib import Path
 from typing import Protocol
 
 from scrubjay.engine import EngineIndex
 from scrubjay.errors import ScrubjayError
 from scrubjay.health.latency import LATENCY_BOUNDS, BucketCounts
-from scrubjay.model.health import HealthReport, Thresholds, WriteCounts, share
-from scrubjay.model.memory import State
+from scrubjay.model.curation import ARROW
+from scrubjay.model.health import HealthReport, ServerHealth, Thresholds, WriteCounts, share
+from scrubjay.model.memory import State, Tier
 from scrubjay.observability.exposition import (
     CounterFamily,
     DurationHistogram,
@@ -256,6 +258,15 @@ class _HealthGauges:
         self._memories = GaugeFamily("scrubjay_memories", "Memories, by state.", "state")
         self._conflicts = GaugeFamily("scrubjay_conflicts_pending", "Conflicts that wait for a decision.")
         self._tags = GaugeFamily("scrubjay_tags", "Different tags, added up over spaces.")
+        self._tag_entropy = GaugeFamily(
+            "scrubjay_tag_entropy_bits", "Entropy of the use of tags, on average over live memories."
+        )
+        self._tier_moves = GaugeFamily(
+            "scrubjay_tier_moves", "Memories that curation has moved between tiers in 30 days.", "source", "target"
+        )
+        self._store = GaugeFamily("scrubjay_store_bytes", "Size of the store.")
+        self._free = GaugeFamily("scrubjay_disk_free_bytes", "Free space on the disk of the data.")
+        self._saved = GaugeFamily("scrubjay_compression_saved", "Share that compression saves of the newest texts.")
         self._unembedded = GaugeFamily("scrubjay_unembedded", "Memories that wait for a vector.")
         self._duplicates = GaugeFamily(
             "scrubjay_duplicate_rate", "Share of the writes of a week that said what was known."
@@ -265,7 +276,7 @@ class _HealthGauges:
         self._llm_cost = GaugeFamily("scrubjay_llm_cost_today", "Cost of today's tokens of the language model.")
         self.families = (
             self._memories, self._conflicts, self._tags, self._unembedded, self._duplicates, self._thin, self._alerts,
-            self._llm_cost,
+            self._llm_cost, self._tag_entropy, self._tier_moves, self._store, self._free, self._saved,
         )  # fmt: skip
         self._names = [threshold.name for threshold in fields(Thresholds)]
         self.show(HealthReport(since="", spaces=()))
@@ -281,9 +292,17 @@ class _HealthGauges:
         for space in spaces:
             writes = writes.plus(space.writes)
         self._duplicates.set(writes.repeats)
-        self._thin.set(share(sum(space.thin for space in spaces), sum(space.live for space in spaces)))
-        cost = report.server.llm.get("cost_today", 0.0) if report.server else 0.0
-        self._llm_cost.set(float(cost))
+        live = sum(space.live for space in spaces)
+        self._thin.set(share(sum(space.thin for space in spaces), live))
+        self._tag_entropy.set(sum(space.tag_entropy * space.live for space in spaces) / max(1, live))
+        for source, target in permutations(Tier, 2):
+            moves = sum(space.flow.get(f"{source.value}{ARROW}{target.value}", 0) for space in spaces)
+            self._tier_moves.set(moves, source.value, target.value)
+        server = report.server or ServerHealth()
+        self._llm_cost.set(float(server.llm.get("cost_today", 0.0)))
+        self._store.set(server.store_bytes)
+        self._free.set(server.disk_free_bytes)
+        self._saved.set(server.saved)
         for name in self._names:
             self._alerts.set(sum(alert.name == name for alert in report.alerts), name)
 
