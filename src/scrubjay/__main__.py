@@ -24,13 +24,13 @@ def main() -> None:
     except BrokenPipeError:
         if not _is_output_closed():
             raise
-        # Whoever reads has enough, as `head` does. Python writes the rest once more when it ends.
+        # The reader has enough, as `head` does. Python writes the rest once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         sys.exit(_CLOSED)
 
 
 def _is_output_closed() -> bool:
-    """Check whether nobody reads the output any more; a connection may have been lost, too."""
+    """Check whether the output has no reader any more; the pipe may be another."""
     import select  # noqa: PLC0415
 
     poll = select.poll()

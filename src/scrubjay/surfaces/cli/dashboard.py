@@ -28,8 +28,8 @@ _DEFAULT_SPACE = Settings().space
 
 def find_dashboard(settings: Settings) -> str:
     """Return the address of the dashboard, in the space of the settings; raises DaemonUnavailable."""
-    found = _find_server(settings)
-    return found if settings.space == _DEFAULT_SPACE else f"{found.rstrip('/')}{address('', space=settings.space)}"
+    server = _find_server(settings)
+    return server if settings.space == _DEFAULT_SPACE else f"{server.rstrip('/')}{address('', space=settings.space)}"
 
 
 def find_owner_page(settings: Settings) -> str:
