@@ -251,6 +251,16 @@ async def test_names_spaces_and_concurrent_changes_are_kept_apart(opened: Opened
         await memory.run_skill("later")
     await memory.approve(["later"])
     assert (await memory.run_skill("later")).result == 1
+    # Neither a skill in use nor another memory gets other code without approval.
+    with pytest.raises(WrongState, match="a person approves what is written") as refused:
+        await memory.save_skill("later", source="def later():\n    'L.'\n    return 666")
+    assert "under a new name" in refused.value.hint
+    with pytest.raises(WrongState, match="a person approves what is written"):
+        await memory.save_skill("plain_skill", source="def plain_skill():\n    return 666", from_memory="plain")
+    nameless = await opened.as_caller(Caller()).run_code("save_skill('later', 'def later():\\n    return 666')")
+    assert "a person approves what is written" in nameless.error
+    assert (await memory.run_skill("later")).result == 1
+    assert (await memory.read("plain")).memories[0].kind == "note"
 
     # Skills are never merged with what looks like them.
     await memory.set_rules(review="none")

@@ -9,7 +9,7 @@ from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, WrongState
 from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import resolve
-from scrubjay.model.caller import Caller
+from scrubjay.model.caller import Access, Caller
 from scrubjay.model.code import CodeResult
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag, Json, Memory, Method, Source, State, Tier, trust_of
@@ -65,6 +65,8 @@ class Skills:
         name = require_name(request.name, taken=RESERVED)
         rules = await self.engine.rules(RulesRequest(), who=who)
         memory = await self._target(request, name=name, who=who)
+        if memory is not None:
+            _require_no_review(name, rules=rules, who=who)
         earlier = None if memory is None else Skill.of_memory(memory)
         text = request.source or (earlier.source if earlier else "")
         if not text and memory is not None and request.from_memory:
@@ -171,8 +173,7 @@ class Skills:
     ) -> SavedSkill:
         content = compose_content(skill.description, skill.source)
         about = skill_metadata(skill.source, skill.parameters, example=skill.example, is_tried=not skill.draft)
-        method = Method.AGENT if who.agent else Method.MANUAL
-        source = Source(agent=who.agent, method=method, trust=trust_of(method))
+        source = _source(who)
         if memory is not None:
             edit = Edit(
                 fields={
@@ -235,6 +236,21 @@ class Skills:
             except StaleVersion:
                 continue
             return
+
+
+def _source(who: Caller) -> Source:
+    method = Method.AGENT if who.agent or who.access is Access.AGENT else Method.MANUAL
+    return Source(agent=who.agent, method=method, trust=trust_of(method))
+
+
+def _require_no_review(name: str, *, rules: Rules, who: Caller) -> None:
+    """Raise WrongState where a person approves skills: a memory that is live cannot wait with its next version."""
+    if must_wait(Draft(text="", source=_source(who)), rules=rules):
+        raise WrongState(
+            f"in this space a person approves what is written, and {name} would replace a memory that is in use",
+            hint="Save it under a new name, which waits for approval, or set the rule `review` of this space to none",
+            rule="review",
+        )  # fmt: skip
 
 
 async def _read(text: str, *, name: str, is_draft: bool, rules: Rules) -> tuple[SkillSource, str]:
