@@ -152,6 +152,14 @@ async def test_programs_save_load_and_list_skills(opened: Opened) -> None:
     # What a program saved is taken back with it.
     assert {change.name for change in (await memory.undo(run=run.run)).done} == {"square", "also_square"}
 
+    # A function for many items is one like the others, in a skill too.
+    many = "def many(question):\n    'Ask twice.'\n    return [len(a['hits']) for a in recall_many([question] * 2)]"
+    assert (await memory.save_skill("many", source=many, example={"question": "nothing"})).result == [0, 0]
+    loaded = await memory.run_code(
+        "ask = recall_many\nresult = [load_skill('many')('nothing'), len(ask(['x', 'y', 'z']))]"
+    )
+    assert (loaded.result, loaded.error) == ([[0, 0], 3], "")
+
     # Recursion between skills ends, and a program that saves has room to try it, however many do.
     endless = await memory.run_skill("ping", arguments={"n": 10_000})
     assert (endless.success, "RecursionError" in endless.error) == (False, True)

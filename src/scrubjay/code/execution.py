@@ -187,7 +187,7 @@ class _Program:
                 at = await self._answer(at)
             elif isinstance(at, AsyncNameLookupSnapshot):
                 name = at.variable_name.removeprefix(HOST)
-                at = await (at.resume(value=_placeholder(name)) if name in self._library.names else at.resume())
+                at = await (at.resume(value=_placeholder(name)) if self._library.has(name) else at.resume())
             else:
                 raise _Failure("RuntimeError: programs cannot wait for several calls at once")
         return at

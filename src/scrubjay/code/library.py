@@ -107,8 +107,12 @@ class Library:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that a program may pass around as values."""
+        """The names of the functions that the caller may use."""
         return frozenset((*self._allowed, *self._functions.names)) - {"load_skill"}
+
+    def has(self, name: str) -> bool:
+        """Whether a program may pass a name around as a value: that of a function, or of its variant for lists."""
+        return name in self.names or (name.endswith(_MANY) and name.removesuffix(_MANY) in self.names)
 
     @property
     def unfinished(self) -> str:
@@ -246,7 +250,7 @@ class Library:
     async def _load_skill(self, name: Json) -> Json:
         skill = cast("dict[str, Json]", await self._functions.call("load_skill", [name], {}))
         source = str(skill["source"])
-        uses: list[Json] = [*sorted({*_WORD.findall(source)} & self.names)]
+        uses: list[Json] = [*sorted(filter(self.has, {*_WORD.findall(source)}))]
         return {"name": skill["name"], "source": source, "uses": uses}
 
     async def _load_result(self, handle: Json) -> Json:
