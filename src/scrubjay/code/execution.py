@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scrubjay.code.functions import HostError, unknown_name
 from scrubjay.code.library import HOST, MODULES, PRELUDE, STATISTICS, TYPE, Library
 from scrubjay.code.pool import MemoryGauge, WorkerPool
-from scrubjay.code.values import NotJson, no_json, plain_in_background
+from scrubjay.code.values import NotJson, function_name, no_json, plain_in_background, shown_function
 from scrubjay.errors import ScrubjayError
 from scrubjay.lazy import dataclass
 from scrubjay.model.code import CodeLimits
@@ -164,7 +164,7 @@ class _Program:
 
     def _note_call(self, at: "AsyncFunctionSnapshot") -> None:
         if at.position.filename == _PROGRAM:
-            self._last_call = (str(at.function_name)[:_MAX_CALLED], at.position.start)
+            self._last_call = (function_name(str(at.function_name))[:_MAX_CALLED], at.position.start)
 
     async def _require_text(self, value: str, name: str) -> None:
         """Refuse what is no text inside: the interpreter gives functions, modules and classes out as one.
@@ -193,7 +193,7 @@ class _Program:
         return at
 
     async def _answer(self, at: "AsyncFunctionSnapshot") -> "AsyncSnapshot":
-        name = str(at.function_name)
+        name = function_name(str(at.function_name))
         self._note_call(at)
         if at.is_os_function:
             if name == _IMPORT:
@@ -227,7 +227,7 @@ def _placeholder(name: str) -> Any:
     def function() -> None:
         raise NameError(unknown_name(name, ()))
 
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = function.__qualname__ = shown_function(name)
     return function
 
 

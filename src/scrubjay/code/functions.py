@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from enum import Enum
 from functools import cache
 from inspect import getdoc
 from typing import cast
@@ -199,6 +200,6 @@ def _in_order(verb: Verb) -> tuple[Argument, ...]:
 def _parameter(argument: Argument) -> str:
     if argument.is_required:
         return argument.name
-    default = argument.default
+    default = argument.default.value if isinstance(argument.default, Enum) else argument.default
     simple = default if isinstance(default, str | int | float | bool | type(None)) else None
     return f"{argument.name}={simple!r}" if simple is not None else f"{argument.name}=…"

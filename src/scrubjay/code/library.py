@@ -65,8 +65,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 # How a program shows a function that it passes on.
 _PASSED = re.compile(r"<function '(\w+)' at 0x[0-9a-f]+>")
 MODULES = (
-    "json", "math", "re", "datetime", "collections", "itertools", "functools", "operator", "random", "time",
-    "decimal", "hashlib", "statistics",
+    "json", "math", "re", "datetime", "collections", "itertools", "functools", "random", "time", "decimal", "hashlib",
+    "statistics",
 )  # fmt: skip
 """The modules that a program can import, of which `statistics` is one of these functions."""
 _MANY = "_many"

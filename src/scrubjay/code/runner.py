@@ -24,6 +24,7 @@ from scrubjay.model.memory import Json
 from scrubjay.model.requests import (
     ListSkillsRequest,
     LoadSkillRequest,
+    OutcomeRequest,
     RunCodeRequest,
     RunSkillRequest,
     SaveSkillRequest,
@@ -103,7 +104,8 @@ class CodeVerbs:
             request.code, variables=request.context_vars, now=self._moment(),
             library=Library(functions, workspace, program=request.code), pool=self.runner.pool,
         )  # fmt: skip
-        return await _answer(execution, functions, request, workspace=workspace, run=agent.run)
+        run = agent.run if await self._has_changed(functions, agent) else ""
+        return await _answer(execution, functions, request, workspace=workspace, run=run)
 
     async def save_skill(self, request: SaveSkillRequest, *, who: Caller) -> SavedSkill:
         """Save a skill that works with its example, or any as a draft."""
@@ -124,6 +126,12 @@ class CodeVerbs:
     @property
     def _skills(self) -> Skills:
         return Skills(engine=self.engine, run_code=self.run_code)
+
+    async def _has_changed(self, functions: Functions, agent: Caller) -> bool:
+        """Whether there is something for `undo`: a write may have stored nothing, and one that goes on may yet."""
+        if not functions.has_written or functions.unfinished:
+            return functions.has_written
+        return (await self.engine.outcome(OutcomeRequest(runs=(agent.run,)), who=agent))[agent.run]
 
     def _workspace(self, who: Caller) -> Workspace:
         runner = self.runner
@@ -155,7 +163,7 @@ async def _answer(
     answer = CodeResult(
         success=not execution.error, error=shorten(execution.error, request.max_tokens), hint=execution.hint,
         line=execution.line, execution_time_ms=execution.milliseconds, memory_used_mb=execution.memory_mb,
-        calls=functions.calls, run=run if functions.has_written else "",
+        calls=functions.calls, run=run,
     )  # fmt: skip
     value, budget = execution.value, max(_LEAST_TOKENS, request.max_tokens - _OVERHEAD)
     if cost(value) <= budget:

@@ -23,6 +23,7 @@ _SMALL = 20_000
 _ELLIPSIS = "…"
 # How the interpreter shows a function or a module, in the place of its value.
 _NO_TEXT = re.compile(r"<function '[^']*' at 0x[0-9a-f]+>|<module '[^']*'>")
+_OF_THE_MEMORY = re.compile(r"<function '([\w.]+)' of the memory>")
 
 
 class NotJson(Exception):
@@ -36,7 +37,8 @@ class TooMuch(NotJson):
 def plain(value: object, *, most: int, is_result: bool = False) -> Json:
     """Return a value as JSON of at most so many characters; raises NotJson.
 
-    A result has no functions and modules, which look like texts; an argument may be the name of one.
+    It has no functions of the memory. A result has none of the program and no modules, which look like texts; an
+    argument may be the name of one.
 
     Programs share parts of values, so that a small one may be huge when it is written out: the size is counted first.
     """
@@ -53,9 +55,21 @@ async def plain_in_background(value: object, *, most: int, is_result: bool = Fal
     return await asyncio.to_thread(plain, value, most=most, is_result=is_result)
 
 
+def shown_function(name: str) -> str:
+    """Return how a function of the memory is shown to the interpreter, which gives it out as this text."""
+    return f"<function '{name}' of the memory>"
+
+
+def function_name(shown: str) -> str:
+    """Return the name of a function of the memory as it is shown; another text is one already."""
+    match = _OF_THE_MEMORY.fullmatch(shown)
+    return match[1] if match else shown
+
+
 def no_json(name: str) -> NotJson:
     """Return the error for what is no JSON."""
-    return NotJson(f"it contains {name[:_MAX_NAME]!r}, which is no JSON: return texts, numbers, lists and dicts")
+    shown = function_name(name)[:_MAX_NAME]
+    return NotJson(f"it contains {shown!r}, which is no JSON: return texts, numbers, lists and dicts")
 
 
 def dump(value: Json) -> str:
@@ -127,7 +141,7 @@ class _Plain:
             return value
         if isinstance(value, str):
             self._spend(len(value))
-            if self._is_result and _NO_TEXT.fullmatch(value):
+            if _OF_THE_MEMORY.fullmatch(value) or (self._is_result and _NO_TEXT.fullmatch(value)):
                 raise no_json(value)
             # A lone half of a surrogate pair is no text.
             return value.encode("utf-8", "replace").decode("utf-8")

@@ -1,5 +1,6 @@
 """The border between programs and the memory: any call is answered, many run at once, and nothing is left behind."""
 
+import ast
 import asyncio
 import gc
 import json
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 from tests.curated import open_curated
 
 from scrubjay.code import CodeRunner
-from scrubjay.code.functions import may_call
+from scrubjay.code.functions import may_call, signature_of, verbs_for
+from scrubjay.code.library import MODULES
 from scrubjay.code.values import NotJson, part_of, plain
 from scrubjay.code.wall import WallPolicy
 from scrubjay.model.arguments import Request
-from scrubjay.model.caller import Caller
+from scrubjay.model.caller import Access, Caller
 from scrubjay.model.code import CodeLimits, CodeResult
 from scrubjay.model.requests import RunCodeRequest, UndoRequest
 from scrubjay.model.verbs import VERBS
@@ -129,6 +131,40 @@ async def test_a_program_ends_in_time_and_its_write_is_completed_after_it(tmp_pa
         await runner.close()
         undone = await service.call(UndoRequest(run=answer.run), who=ada)
         assert len(undone.done) == 1
+
+
+def test_every_module_that_is_named_can_be_imported(loop: asyncio.Runner, programs: Programs) -> None:
+    answer = loop.run(programs.run("".join(f"import {name}\n" for name in MODULES) + "result = 1"))
+    assert (answer.result, answer.error) == (1, "")
+
+
+def test_signatures_are_python() -> None:
+    for name, verb in verbs_for(Access.AGENT).items():
+        # An ellipsis stands for a default that is no simple value.
+        ast.parse(f"def {signature_of(verb).replace('…', '...')}: pass")
+        assert signature_of(verb).startswith(f"{name}(")
+
+
+@pytest.mark.parametrize("value", ["recall", "{'x': recall}", "[search_nodes]", "{recall_many: 1}"])
+def test_a_function_of_the_memory_is_no_result(loop: asyncio.Runner, programs: Programs, value: str) -> None:
+    answer = loop.run(programs.run(f"result = {value}"))
+    assert (answer.success, answer.result, "is no JSON" in answer.error) == (False, None, True)
+
+
+def test_a_function_is_no_argument(loop: asyncio.Runner, programs: Programs) -> None:
+    answer = loop.run(programs.run("remember(recall)"))
+    assert "an argument of remember: it contains 'recall'" in answer.error
+
+
+def test_a_run_is_one_that_can_be_undone(loop: asyncio.Runner, programs: Programs) -> None:
+    for code in (
+        "result = remember_many([{'bogus': 1}])['items'][0]['error']['code']",
+        "try:\n  save_skill('odd', 'def odd():\\n    return 1 / 0', 'Odd.')\nexcept ValueError:\n  result = 'refused'",
+    ):
+        answer = loop.run(programs.run(code))
+        assert (answer.success, bool(answer.result), answer.run) == (True, True, ""), answer
+    changed = loop.run(programs.run("remember('Deploys happen on Thursdays')"))
+    assert loop.run(programs.service.call(UndoRequest(run=changed.run), who=Caller(agent="ada"))).done
 
 
 def test_twenty_at_once(loop: asyncio.Runner, programs: Programs) -> None:
