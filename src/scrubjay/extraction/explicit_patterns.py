@@ -135,6 +135,13 @@ ENGLISH: tuple[FactForm, ...] = (
         r"\bi (?:want|need|expect) you to (?:not |always |never )*(?:answer|respond|reply|speak|address me|call me)\b",
     ),
     FactForm(
+        FactType.REQUIREMENT, 0.75,
+        "want wants",
+        rf"(?:{_SUBJECT}|\b(?:they|the [\w-]+)) (?:also |still )?wants? (?!(?:to|it|you|me|us|him|her|them|this|that|"
+        r"these|those|what|more|some|any|no|nothing|something|everything|anything|out|in|help|a (?:break|hug|look|new "
+        r"start|chat|minute))\b)[\w-]+ \w+",
+    ),
+    FactForm(
         FactType.REQUIREMENT, 0.8,
         "time need have",
         r"^(?:please )?(?:run|check|update|add|test|use|write|ask|tell|show|format|log|commit|save|include|build|"
@@ -145,7 +152,7 @@ ENGLISH: tuple[FactForm, ...] = (
     FactForm(
         FactType.HABIT, 0.8,
         "utilize utilizes utilise utilises employ employs",
-        r"\b(?:i|we|the team|(?:my|our|the) [\w-]+) (?:mostly |mainly |currently |also |still )?"
+        r"\b(?:i|we|they|the team|(?:my|our|the) [\w-]+) (?:mostly |mainly |currently |also |still )?"
         r"(?:utili[sz]es?|employs?) (?!it\b|that\b|this\b|them\b)\w+ ?\w*",
     ),
     FactForm(
