@@ -46,6 +46,7 @@ from scrubjay.text.claims.pairs import (
     are_statements,
     judge_pair,
     may_be_change_or_same,
+    must_differ,
 )
 from scrubjay.text.claims.parse import parse_statement
 from scrubjay.text.claims.statements import statements_of
@@ -264,6 +265,8 @@ class _Comparison:
                 self.memory, text, candidate.memory, against, cosine=candidate.cosine, same=self.same
             )
             if finding is None or not self._is_relevant(finding, statement, candidate, twins=twins):
+                continue
+            if finding.type is ConflictType.DUPLICATE and must_differ(against, text):
                 continue
             previous = worst.get(candidate.memory.id)
             if previous is None or _severity(finding) < _severity(previous[0]):

@@ -221,6 +221,23 @@ async def test_a_fact_about_another_thing_supersedes_nothing(
         assert (conflict.memory.id, conflict.other.id) == (raised["id"], budget["id"])
 
 
+@pytest.mark.parametrize("pair_model", ["auto", "off"])
+async def test_another_value_is_never_filed_as_a_duplicate(settings: Settings, tmp_path: Path, pair_model: str) -> None:
+    pairs = [
+        ("Deploys zijn op donderdag.", "Deploys zijn op dinsdag."),
+        ("Os relatórios saem às quintas-feiras.", "Os relatórios saem às terças-feiras."),
+        ("Die Logs werden nach dreißig Tagen gelöscht.", "Die Logs werden nach neunzig Tagen gelöscht."),
+        ("Il contratto scade a marzo.", "Il contratto scade a maggio."),
+    ]
+    async with _days(replace(settings, embedder="bundled", pair_model=pair_model), tmp_path) as days:
+        for older, newer in pairs:
+            await days.tell("03-02", older)
+            await days.tell("03-09", newer)
+        again = await days.tell("03-10", "Op dinsdag zijn deploys.")
+        filed = await days.server.context().memory.conflicts(status="all")
+        assert {conflict.memory.id for conflict in filed if conflict.type == "duplicate"} <= {again["id"]}
+
+
 async def test_the_trace_names_what_the_pair_model_calls_unrelated(settings: Settings) -> None:
     async with open_server(replace(settings, embedder="bundled")) as server:
         memory = server.context().memory

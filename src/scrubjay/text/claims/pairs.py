@@ -24,8 +24,8 @@ from scrubjay.text.word_lists import WordLists
 
 __all__ = [
     "MAX_TEXT", "Closeness", "DatedStatement", "PairJudgement", "PairLabel", "PairShares", "PastQuestion",
-    "are_statements", "asks_about_past", "judge_pair", "may_be_change_or_same", "may_change", "value_differences",
-    "words_without_change", "written_pair",
+    "are_statements", "asks_about_past", "judge_pair", "may_be_change_or_same", "may_change", "must_differ",
+    "value_differences", "words_without_change", "written_pair",
 ]  # fmt: skip
 
 _LISTS = WordLists("changes")
@@ -151,7 +151,7 @@ def judge_pair(
     if shares is None:
         return by_rules
     if by_rules.finding is None and by_rules.label is PairLabel.CHANGES:
-        is_same = shares.repeats >= _REPEATS_FROM and not _must_differ(older.text, newer.text)
+        is_same = shares.repeats >= _REPEATS_FROM and not must_differ(older.text, newer.text)
         return PairJudgement(label=PairLabel.SAME, probability=round(shares.repeats, 2)) if is_same else by_rules
     if by_rules.finding is not None or by_rules.label is PairLabel.SAME:
         return by_rules
@@ -160,6 +160,8 @@ def judge_pair(
 
 def _judge_by_rules(older: DatedStatement, newer: DatedStatement, closeness: Closeness) -> PairJudgement:
     finding = compare(older.text, newer.text, cosine=closeness.cosine, same=closeness.same)
+    if finding is not None and finding.type is ConflictType.DUPLICATE and must_differ(older.text, newer.text):
+        finding = None
     features = _features(older.text, newer.text, closeness) if are_statements(older.text, newer.text) else None
     says_so = bool(features and (features["clear"] or features["faint"])) and not _are_two_things(
         older.text, newer.text
@@ -176,7 +178,7 @@ def _judge_by_rules(older: DatedStatement, newer: DatedStatement, closeness: Clo
     if finding is not None:
         label = PairLabel.SAME if finding.type is ConflictType.DUPLICATE else PairLabel.COMPATIBLE
         return PairJudgement(label=label, probability=finding.confidence, finding=finding)
-    is_same = features is not None and not _must_differ(older.text, newer.text)
+    is_same = features is not None and not must_differ(older.text, newer.text)
     same = _probability(features, _SAME_WEIGHTS, _SAME_BIAS) if features and is_same else 0.0
     if same >= _SAME_FROM:
         return PairJudgement(label=PairLabel.SAME, probability=round(same, 2))
@@ -191,7 +193,7 @@ def _judge_by_model(older: str, newer: str, shares: PairShares, closeness: Close
         label = PairLabel.CHANGES if says_so else PairLabel.CONTRADICTS
         differs = value_differences(older, newer)
         return PairJudgement(label=label, probability=round(replaces, 2), differs=differs)
-    if repeats >= _READ_FROM and not _must_differ(older, newer):
+    if repeats >= _READ_FROM and not must_differ(older, newer):
         return PairJudgement(label=PairLabel.SAME, probability=round(repeats, 2))
     return PairJudgement(label=PairLabel.COMPATIBLE, probability=round(1 - max(replaces, repeats), 2))
 
@@ -203,7 +205,8 @@ def _read_probability(share: float, closeness: Closeness) -> float:
     return _probability(features, _READ_WEIGHTS, _READ_BIAS + math.log(share / (1 - share)))
 
 
-def _must_differ(older: str, newer: str) -> bool:
+def must_differ(older: str, newer: str) -> bool:
+    """Check whether two statements cannot say the same, however near they are: another value, thing or single word."""
     return bool(value_differences(older, newer)) or _are_two_things(older, newer) or _exchanges_word(older, newer)
 
 
@@ -370,6 +373,9 @@ def _are_two_things(older: str, newer: str) -> bool:
 
 def _exchanges_word(older: str, newer: str) -> bool:
     """Check whether one word has another in its place, where all else is the same: staging, production."""
+    words, new_words = words_without_change(older), words_without_change(newer)
+    if len(words) == len(new_words):
+        older, newer = " ".join(words), " ".join(new_words)
     terms, new_terms = _terms(older), _terms(newer)
     left, right = tuple(terms - new_terms), tuple(new_terms - terms)
     if len(left) != 1 or len(right) != 1:

@@ -96,6 +96,27 @@ def test_other_words_for_the_same_are_the_same() -> None:
     assert _judge(older, newer, cosine=0.85).label is PairLabel.SAME
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Deploys zijn op donderdag.", "Deploys zijn op dinsdag."),
+        ("Wir treffen uns donnerstags.", "Wir treffen uns dienstags."),
+        ("Le riunioni sono giovedì.", "Le riunioni sono martedì."),
+        ("Os deploys acontecem às quintas-feiras.", "Os deploys acontecem às terças-feiras."),
+        ("Die Logs werden nach dreißig Tagen gelöscht.", "Die Logs werden nach neunzig Tagen gelöscht."),
+        ("Il contratto scade a marzo.", "Il contratto ora scade a maggio."),
+        ("Het contract loopt tot maart.", "Het contract loopt nu tot oktober."),
+        ("Las copias se guardan treinta días.", "Las copias ahora se guardan noventa días."),
+        ("La llave está en casa del vecino.", "La llave está ahora en casa del portero."),
+        ("The spare key is with the neighbour.", "The spare key is with the janitor."),
+    ],
+)
+@pytest.mark.parametrize("cosine", [0.8, 0.95])
+def test_another_value_or_word_is_never_the_same_however_near(older: str, newer: str, cosine: float) -> None:
+    assert _judge(older, newer, cosine=cosine).label is not PairLabel.SAME
+    assert _judge(newer, older, cosine=cosine).label is not PairLabel.SAME
+
+
 def test_the_spelling_of_a_number_is_no_difference() -> None:
     assert _judge("The build takes 4 minutes.", "The build takes four minutes.", cosine=0.9).label is PairLabel.SAME
 
