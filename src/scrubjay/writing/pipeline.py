@@ -8,7 +8,7 @@ from scrubjay.detection.neighbours import ReadCache
 from scrubjay.detection.report import ConflictReport, find_conflicts
 from scrubjay.errors import StaleVersion
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import PairShares
+from scrubjay.model.conflict import ConflictType, PairShares
 from scrubjay.model.draft import Draft
 from scrubjay.model.health import WriteNote
 from scrubjay.model.memory import Memory, State
@@ -233,11 +233,15 @@ def _reject_contradiction(decision: GateDecision, conflicts: ConflictReport, *, 
 
 
 def _with_readings(decision: GateDecision, conflicts: ConflictReport) -> GateDecision:
-    """Say of similar memories that a model finds only one of the two can hold, where their words do not tell."""
+    """Say of similar memories that a model finds only one of the two can hold, where their words do not tell.
+
+    What is filed as saying the same, or more, excludes nothing.
+    """
+    agreeing = {conflict.other for conflict in conflicts.conflicts if conflict.type is not ConflictType.CONTRADICTION}
     doubted = {
         memory_id: f"read together, only one can hold ({reading.replaces:.2f})"
         for memory_id, reading in conflicts.readings.items()
-        if reading.replaces >= _EXCLUDES_FROM
+        if reading.replaces >= _EXCLUDES_FROM and memory_id not in agreeing
     }
     if not doubted:
         return decision

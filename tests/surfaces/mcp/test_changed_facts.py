@@ -238,6 +238,19 @@ async def test_another_value_is_never_filed_as_a_duplicate(settings: Settings, t
         assert {conflict.memory.id for conflict in filed if conflict.type == "duplicate"} <= {again["id"]}
 
 
+async def test_what_says_more_excludes_nothing(settings: Settings, tmp_path: Path) -> None:
+    pairs = [
+        ("Maria lives in Porto.", "Maria lives in Porto with her two sons and a dog."),
+        ("Jonas lives in Graz.", "Jonas lives in Graz with his wife and a parrot."),
+        ("The backup runs at night.", "The backup runs at night and writes to the NAS in the cellar."),
+    ]
+    async with _days(replace(settings, embedder="bundled"), tmp_path) as days:
+        for older, newer in pairs:
+            await days.tell("03-02", older)
+            similar = (await days.tell("03-09", newer)).get("similar", [])
+            assert [each for each in similar if "only one can hold" in each.get("differs", "")] == [], newer
+
+
 async def test_the_trace_names_what_the_pair_model_calls_unrelated(settings: Settings) -> None:
     async with open_server(replace(settings, embedder="bundled")) as server:
         memory = server.context().memory
