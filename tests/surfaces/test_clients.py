@@ -105,7 +105,7 @@ def test_a_missing_memory_is_an_error_by_itself_and_named_in_a_list(settings: Se
 
 async def test_both_clients_take_and_refuse_the_same_limits_and_ids(settings: Settings) -> None:
     with SyncMemoryClient(settings=settings) as memory:
-        memory.remember("The green tea is on the left shelf", name="tea")
+        memory.remember("The green tea is on the left shelf", name="tea", pinned=True)
         memory.remember("Anna drinks her coffee on Mondays", name="coffee")
     async with MemoryClient(settings=settings) as other:
         assert [len(await other.get_all(limit=limit)) for limit in (None, 1, 0, 5_000)] == [2, 1, 0, 2]

@@ -42,6 +42,35 @@ def test_one_undo_takes_an_adoption_back(tmp_path: Path, named: bool) -> None:
 
 
 @pytest.mark.usefixtures("home")
+def test_of_two_notes_with_a_title_a_path_means_one_and_so_does_a_link(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    for path, text in {
+        "a/One.md": "See [[Dup]].", "b/Two.md": "See [[a/Dup]].", "a/Dup.md": "The first.", "b/Dup.md": "The second.",
+    }.items():  # fmt: skip
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        (vault / path).write_text(text, encoding="utf-8")
+    run("notes", "adopt", str(vault), "--yes")
+    for ref in ("a/Dup", "[[a/Dup]]", "a/Dup.md"):
+        assert "The first." in run("notes", "read", ref).out
+    assert "The second." in run("notes", "read", "b/Dup").out
+    linking = {ref: run_json("notes", "backlinks", ref)["backlinks"] for ref in ("a/Dup", "b/Dup")}
+    assert [link["title"] for link in linking["a/Dup"]] == ["One", "Two"]  # type: ignore[index,union-attr,call-overload]
+    assert linking["b/Dup"] == []
+
+
+@pytest.mark.usefixtures("home")
+def test_the_file_of_an_attachment_in_the_trash_is_no_riddle(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Leaf.md").write_text("![[leaf.png]]\n", encoding="utf-8")
+    (vault / "leaf.png").write_bytes(b"\x89PNG\r\n\x1a\n leaf")
+    run("notes", "import", str(vault))
+    run("undo")
+    (line,) = run("notes", "orphans").out.splitlines()
+    assert ": its memory is in the trash, " in line
+
+
+@pytest.mark.usefixtures("home")
 def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / "trees").mkdir(parents=True)

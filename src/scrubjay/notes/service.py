@@ -428,16 +428,16 @@ class Notes:
     # ---- references ----
 
     async def _resolve(self, identifier: str, *, who: Caller) -> str:
-        """Return a reference that the engine finds, also for a link, a file name, an alias or half of a title."""
+        """Return a reference that the engine finds, also for a link, a path, an alias or half of a title."""
         ref = require_text(identifier, field="identifier").strip()
         if ref.startswith("[[") and ref.endswith("]]"):
             ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
+        stem = link_target(ref).rpartition("/")[2]
+        if stem != ref and (own_id := await self._find_by_path(ref, space=who.space)):
+            return own_id
         if not ref or any([await self.engine.reader.find(space, ref) for space in who.spaces]):
             return ref
-        stem = link_target(ref).rpartition("/")[2]
-        is_plain_name = stem == ref and not id_in(ref)
-        own_id = "" if is_plain_name else id_in(stem) or await self._find_by_path(ref, space=who.space)
-        if own_id := own_id or await self._find_by_alias(ref, who=who):
+        if own_id := id_in(stem) or await self._find_by_alias(ref, who=who):
             return own_id
         if stem != ref and any([await self.engine.reader.find(space, stem) for space in who.spaces]):
             return stem

@@ -72,10 +72,11 @@ class AttachmentRecords:
         filters = [Filter(kind=ATTACHMENT, metadata={"sha256": stored.sha256}, state=state) for state in State]
         return any([await self._engine.reader.list_ids(self.space, filter_, limit=1) for filter_ in filters])
 
-    async def all(self) -> AsyncIterator[Memory]:
-        """Yield every live memory of an attachment."""
+    async def all(self, state: State = State.LIVE) -> AsyncIterator[Memory]:
+        """Yield every memory of an attachment that is in a state."""
         after: str | None = None
-        while ids := await self._engine.reader.list_ids(self.space, Filter(kind=ATTACHMENT), limit=_PAGE, after=after):
+        filter_ = Filter(kind=ATTACHMENT, state=state)
+        while ids := await self._engine.reader.list_ids(self.space, filter_, limit=_PAGE, after=after):
             for memory in (await self._engine.reader.get(self.space, ids)).values():
                 yield memory
             after = ids[-1]

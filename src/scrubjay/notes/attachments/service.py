@@ -170,11 +170,15 @@ class Attachments:
             elif not await self._is_embedded(memory.id):
                 orphans.append(Orphan(why="no note embeds it", file=entry.file, id=entry.id, bytes=entry.bytes))
         present = await asyncio.to_thread(lambda: list(self._storage.files()))
+        trashed = {str(memory.metadata.get("file")): memory.id async for memory in self._records.all(State.TRASHED)}
         orphans += [
-            Orphan(why="no memory describes it", file=file.path, bytes=file.size)
+            Orphan(
+                why="its memory is in the trash" if file.path in trashed else "no memory describes it",
+                file=file.path, id=trashed.get(file.path, ""), bytes=file.size,
+            )
             for file in present
             if file.path.startswith(f"{ATTACHMENTS}/") and file.path not in files
-        ]
+        ]  # fmt: skip
         return Orphans(orphans=tuple(orphans))
 
     async def erase(self, purged: Iterable[Memory]) -> None:

@@ -19,11 +19,13 @@ from scrubjay.text.clauses import ClauseMatch
 from scrubjay.text.snippets import snippet_of
 from scrubjay.workers import offload
 
-__all__ = ["find_backlinks", "find_broken_links", "ids_by_alias", "link_request"]
+__all__ = ["FROM_TEXT_KEY", "find_backlinks", "find_broken_links", "ids_by_alias", "link_request"]
 
 # Separates the items of a cached text: no stored text contains it.
 _SEPARATOR = "\x00"
 _EMBED_MARK = "!"
+# Of a relation that a link in a text has made: the name by which the text of its source names the other note.
+FROM_TEXT_KEY = "typed"
 _MAX_SUGGESTIONS = 3
 # Each suggestion is a query of its own.
 _MAX_SUGGESTED_LINKS = 50
@@ -38,12 +40,18 @@ async def find_backlinks(ref: str, *, engine: Engine, space: str, names: Sequenc
     keys = _link_keys(memory) | {key_of(name) for name in names}
     related = _related_texts(memory.id, await engine.reader.relations(space, [memory.id]))
     cached = await engine.texts(_MENTIONS, space=space)
-    mentioning = [
-        id_
+    named = {
+        id_: {item for item in text.split(_SEPARATOR) if item.removeprefix(_EMBED_MARK) in keys or memory.id in item}
         for id_, text in cached.items()
         if id_ != memory.id
-        and (memory.id in text or any(item.removeprefix(_EMBED_MARK) in keys for item in text.split(_SEPARATOR)))
-    ]
+    }
+    named = {id_: items for id_, items in named.items() if items}
+    # Of several notes with a name, a link means one: where a relation says which, the name alone says nothing.
+    others_meant = await _meant_by_relations([id_ for id_ in named if id_ not in related], engine=engine, space=space)
+    mentioning = [
+        id_ for id_, items in named.items()
+        if {item.removeprefix(_EMBED_MARK) for item in items} - others_meant.get(id_, set())
+    ]  # fmt: skip
     reader = TolerantReader(engine.reader, space=space)
     others = await reader.get(list(dict.fromkeys((*related, *mentioning))))
     backlinks = [
@@ -122,6 +130,15 @@ def link_request(own_id: str, other: str, *, relation: Relation | None, text: st
         source=relation.source, target=relation.target, text=(text or relation.text) if is_source else relation.text,
         strength=relation.strength, metadata={**relation.metadata, **back},
     )  # fmt: skip
+
+
+async def _meant_by_relations(ids: Sequence[str], *, engine: Engine, space: str) -> dict[str, set[str]]:
+    """Return for notes the keys of the links in their texts that are relations."""
+    meant: dict[str, set[str]] = {}
+    for relation in await engine.reader.relations(space, ids) if ids else ():
+        if target := relation.metadata.get(FROM_TEXT_KEY):
+            meant.setdefault(relation.source, set()).add(key_of(str(target)))
+    return meant
 
 
 def _mentions_by_key(memory: Memory) -> dict[str, Mention]:

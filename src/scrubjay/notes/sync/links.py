@@ -22,7 +22,7 @@ from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.wiki import best_match, key_of, mentions, retarget_links
-from scrubjay.notes.queries.links import link_request
+from scrubjay.notes.queries.links import FROM_TEXT_KEY, link_request
 from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.dirty import RenamedNote, shown_links
 from scrubjay.notes.sync.mapping import FILE_SOURCE, LinkedNote
@@ -32,7 +32,6 @@ __all__ = ["LinkSync", "ids_named_in", "is_from_text", "other_end", "text_link_m
 
 _MAX_TEXT = 300
 _AT_ONCE = 20
-_FROM_TEXT_KEY = "typed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,8 +368,8 @@ def ids_named_in(content: str, linked: Sequence[LinkedNote]) -> frozenset[str]:
 
 def text_link_metadata(target: str, metadata: Mapping[str, Json] | None = None) -> dict[str, Json]:
     """Return the metadata of a relation that a text has made by naming `target`; without one, clear that mark."""
-    rest = {name: value for name, value in (metadata or {}).items() if name != _FROM_TEXT_KEY}
-    return rest | {_FROM_TEXT_KEY: target[:_MAX_TEXT]} if target else rest
+    rest = {name: value for name, value in (metadata or {}).items() if name != FROM_TEXT_KEY}
+    return rest | {FROM_TEXT_KEY: target[:_MAX_TEXT]} if target else rest
 
 
 def other_end(relation: Relation, memory_id: str) -> str:
@@ -401,7 +400,7 @@ def is_from_text(relation: Relation) -> bool:
 
 def _text_target(relation: Relation) -> str:
     """Return the target by which the source's text names the other note, or an empty text."""
-    return str(relation.metadata.get(_FROM_TEXT_KEY) or "")
+    return str(relation.metadata.get(FROM_TEXT_KEY) or "")
 
 
 def _targets_in(content: str) -> tuple[str, ...]:
