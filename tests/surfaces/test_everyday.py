@@ -77,9 +77,9 @@ IMPORTS = (
 def test_only_a_command_that_stores_something_new_makes_a_memory(tmp_path: Path) -> None:
     run("remember", "The jay hid an acorn", "--data", str(tmp_path / "memory"))
     (tmp_path / "plain").mkdir()
-    files = {"file": tmp_path / "new", **_things_to_import(tmp_path)}
+    files = {"file": tmp_path / "new"}
     before = set(tmp_path.rglob("*"))
-    for command in (*NEED_A_MEMORY, *((*command, "--dry-run") for command in IMPORTS)):
+    for command in NEED_A_MEMORY:
         typed = [word.format(**files) for word in command]
         for folder, hint in (("memroy", f"Did you mean --data {tmp_path / 'memory'}?"), ("plain", "leave --data out")):
             answer = run(*typed, "--data", str(tmp_path / folder))
@@ -96,6 +96,19 @@ def test_a_memory_begins_with_its_rules_or_with_what_is_imported(tmp_path: Path,
     typed = [word.format(**files) for word in command]
     assert run(*typed, "--data", str(tmp_path / "new")).code == 0
     assert run("status", "--data", str(tmp_path / "new")).code == 0
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("command", IMPORTS)
+def test_a_dry_run_without_a_memory_shows_what_it_would_do_and_makes_none(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    files = _things_to_import(tmp_path)
+    before = set(tmp_path.rglob("*"))
+    answer = run(*(word.format(**files) for word in command), "--dry-run", "--data", str(tmp_path / "new"))
+    assert answer.code == 0
+    assert "1" in answer.out
+    assert set(tmp_path.rglob("*")) == before
 
 
 def _things_to_import(folder: Path) -> dict[str, Path]:

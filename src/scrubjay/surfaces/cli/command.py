@@ -6,11 +6,10 @@ import json
 import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, TypeVar, Unpack, cast, get_args
 
@@ -216,11 +215,18 @@ def _add_verb(
         if not writes:
             # What is wrong with the options is said first.
             options.make(values)()
-        if not begins or values.get("dry_run"):
-            require_memory(settings, maker="The same command without --dry-run" if begins else "`scrubjay remember`")
-        adjusted = settings.owning_index if holds_index else settings.short_lived
-        values |= {"settings": settings} if "settings" in takes else {}
-        return asyncio.run(connect_and_call(adjusted, space, values))
+        if not begins:
+            require_memory(settings)
+        with ExitStack() as stack:
+            if begins and values.get("dry_run") and not _has_memory(settings):
+                import tempfile  # noqa: PLC0415 - for this alone
+
+                # It shows what it would do to an empty memory, and leaves none.
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="scrubjay-"))
+                settings = replace(settings, home=folder)
+            adjusted = settings.owning_index if holds_index else settings.short_lived
+            values |= {"settings": settings} if "settings" in takes else {}
+            return asyncio.run(connect_and_call(adjusted, space, values))
 
     _add_command(
         app, call, options.parameters, name=name, help=function.__doc__, names=options.names, reads=options.reads,
@@ -296,9 +302,9 @@ async def require_space(client: MemoryClient, settings: Settings) -> None:
         raise NotFound(f"there is no space {settings.space[:100]!r}", hint=hint, field="space")
 
 
-def require_memory(settings: Settings, *, maker: str = "`scrubjay remember`") -> None:
-    """Raise NotFound if there is no memory: a mistyped folder must not become an empty one. `maker` makes one."""
-    if settings.url or settings.database_url or _may_have_memory(settings.data):
+def require_memory(settings: Settings) -> None:
+    """Raise NotFound if there is no memory: a mistyped folder must not become an empty one."""
+    if _has_memory(settings):
         return
     with suppress(OSError):
         others = [folder.name for folder in settings.data.parent.iterdir() if database_file(folder).exists()]
@@ -309,14 +315,16 @@ def require_memory(settings: Settings, *, maker: str = "`scrubjay remember`") ->
     if usual != settings.data and database_file(usual).exists():
         hint = f"There is one at {usual}: leave --data out to use it"
     else:
-        hint = f"{maker} makes one"
+        hint = "`scrubjay remember` makes one"
     raise NotFound(f"there is no memory at {settings.data}", hint=hint, field="data")
 
 
-def _may_have_memory(data: Path) -> bool:
+def _has_memory(settings: Settings) -> bool:
+    if settings.url or settings.database_url:
+        return True
     try:
         # The daemon of a folder may keep its memories in a database elsewhere.
-        return database_file(data).exists() or known_socket(data).exists()
+        return database_file(settings.data).exists() or known_socket(settings.data).exists()
     except OSError:
         # Opening it says why it cannot be read.
         return True
