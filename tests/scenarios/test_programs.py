@@ -152,7 +152,7 @@ async def test_a_reader_has_only_functions_that_read(memory: CuratedMemory) -> N
     await Programs(memory).value("remember('Sarah prefers voice calls', name='sarah')")
     reader = Programs(memory, access=Access.READ, agent="reader")
     assert await reader.value("recall('voice')['hits'][0]['name']") == "sarah"
-    for code in ("remember('x')", "create_entities([])", "revert('sarah', 1)", "undo()", "remember_many([])"):
+    for code in ("remember('x')", "create_entities([])", "revert('sarah', 1)", "remember_many([])"):
         answer = await reader.run(f"try:\n  {code}\nexcept PermissionError as error:\n  result = str(error)")
         assert "you may only read it" in str(answer.result), answer
     listed = "\n".join(await reader.value("functions()", max_tokens=50_000))

@@ -96,6 +96,6 @@ async def test_another_model_takes_over_and_the_old_vectors_do_no_harm(home: Pat
 @pytest.mark.parametrize("name", ["nonsense", "openai"])
 def test_an_embedder_that_cannot_be_chosen_is_refused_at_once(home: Path, name: str) -> None:
     home.mkdir()
-    refused = run_command(home, "status", SCRUBJAY_EMBEDDER=name)
+    refused = run_command(home, "remember", "The jay hid an acorn", SCRUBJAY_EMBEDDER=name)
     assert refused.returncode == 2
     assert "SCRUBJAY_EMBED" in refused.stderr

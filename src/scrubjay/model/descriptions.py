@@ -356,6 +356,7 @@ _DESCRIPTIONS: Mapping[str, str] = {
     "Job.version": "How often the record of the job has changed.",
     "Links.links": "Every relation of the memory.",
     "NotesSynced.conflicts": "The number of notes that changed on both sides.",
+    "NotesSynced.removed": "The number of files that were removed, because their note is in the trash or purged.",
     "RememberedItem.index": "The position of the item in the request, from 0.",
     "Recalled.nothing_relevant": "Whether no hit is likely to answer; the hits shown are weak.",
     "Recalled.notes": "How the question was understood, where that is not plain.",
