@@ -1,7 +1,7 @@
 """The embedded record store: one SQLite file, one writer, a few readers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from copy import copy
 from dataclasses import replace
@@ -159,12 +159,6 @@ class SqliteStore:
         committed, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
         if self._repeated is not None:
             self._repeated.clear()
-        if commit.embedded is not None and committed.answer is None and isinstance(self._writer, Writer):
-            # The next writes and recalls compare themselves with it. What a transaction has stored may be rolled back.
-            made = commit.embedded
-            self._keep_vectors(
-                commit.space, made.model, {digest: vectors.as_stored(vector) for digest, vector in made.vectors.items()}
-            )
         self.upkeep.train_soon(commit.space, due=due)
         return committed
 
@@ -374,14 +368,16 @@ class SqliteStore:
     # ---- vectors ----
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        of_model = self._vectors.get((space, model), {})
+        of_model = self._vectors.setdefault((space, model), {})
         cached = {digest: of_model[digest] for digest in hashes if digest in of_model}
         missing = [digest for digest in hashes if digest not in cached]
         if not missing:
             return cached
         stored = await self._read_rows(vectors.vectors, space, model, missing, rows=len(missing))
+        if sum(map(len, self._vectors.values())) > _CACHED_VECTORS:
+            self._vectors.clear()
         # Copies: a view would keep the memory of the whole batch.
-        self._keep_vectors(space, model, {digest: vector.copy() for digest, vector in stored.items()})
+        of_model.update({digest: vector.copy() for digest, vector in stored.items()})
         return cached | stored
 
     async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
@@ -539,11 +535,6 @@ class SqliteStore:
         await asyncio.to_thread(close)
 
     # ---- reading ----
-
-    def _keep_vectors(self, space: str, model: str, stored: Mapping[bytes, Vector]) -> None:
-        if sum(map(len, self._vectors.values())) > _CACHED_VECTORS:
-            self._vectors.clear()
-        self._vectors.setdefault((space, model), {}).update(stored)
 
     async def _cached_candidates(
         self, cache: LexiconCache, space: str, terms: Sequence[str], filter: Filter, *, limit: int

@@ -222,11 +222,6 @@ def pack_vector(vector: Vector) -> bytes:
     return vector.astype(_HALF).tobytes()
 
 
-def as_stored(vector: Vector) -> Vector:
-    """Return a vector as it is read after it was stored."""
-    return vector.astype(_HALF).astype(np.float32)
-
-
 def quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
     """Return stored vectors quantized; those that are quantized already, or would not be shorter, stay as they are.
 

@@ -1,6 +1,5 @@
 """Vectors of texts that only older versions have: quantized, close enough, and their rows reused."""
 
-from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -81,25 +80,6 @@ async def test_vectors_of_older_texts_are_quantized(store: SqliteStore, path: Pa
     assert after == {old: (0, QUANTIZED), unchanged: before[unchanged], new: (before[old][0], HALF)}
     vectors = await store.vectors("default", MODEL, [old, unchanged])
     assert all(float(np.dot(vectors[digest], made.vectors[digest])) > 0.99 for digest in (old, unchanged))
-
-
-async def test_a_vector_that_was_just_stored_is_the_one_that_others_read(store: SqliteStore, path: Path) -> None:
-    memory, other = a_memory("tea is green"), a_memory("tea is black")
-    made = vectors_for([memory])
-    await store.commit(a_commit(memory, embedded=made))
-    own = await store.vectors("default", MODEL, hashes(memory))
-    reader = await SqliteStore.open(path)
-    read = await reader.vectors("default", MODEL, hashes(memory))
-    await reader.close()
-    own_bytes, read_bytes, made_bytes = (
-        {digest: vector.tobytes() for digest, vector in vectors.items()} for vectors in (own, read, made.vectors)
-    )
-    assert own_bytes == read_bytes != made_bytes
-    with suppress(KeyError):
-        async with store.transaction("default") as transaction:
-            await transaction.commit(a_commit(other, embedded=vectors_for([other])))
-            raise KeyError
-    assert await store.vectors("default", MODEL, hashes(other)) == {}
 
 
 async def test_a_restored_text_needs_no_model(store: SqliteStore) -> None:
