@@ -11,6 +11,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, TooLarge
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import ReviseRequest
+from scrubjay.paths import database_file
 from scrubjay.settings import Settings
 from tests.scenarios.wiring import Wiring, run_command
 
@@ -299,6 +300,8 @@ def test_a_caller_with_an_invalid_name(home: Path, options: dict[str, str]) -> N
 )
 def test_the_command_line_explains_errors(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     home.mkdir()
+    # An empty file, in which a memory begins: without one, only a command that stores something new makes it.
+    database_file(home).touch(mode=0o600)
     done = run_command(home, *arguments, SCRUBJAY_EMBEDDER="none")
     assert done.returncode == code
     assert message in done.stdout + done.stderr
