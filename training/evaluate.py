@@ -68,9 +68,8 @@ def _session(file: Path, tokens: Callable[[str], list[int]]) -> Encode:
     def encode(texts: Sequence[str]) -> NDArray[np.float32]:
         vectors: list[NDArray[np.float32]] = []
         for text in texts:
-            ids = np.array([tokens(text)])
-            (hidden,) = session.run(["last_hidden_state"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})
-            vector = hidden[0].mean(axis=0)
+            ids = np.array(tokens(text))
+            ((vector,),) = session.run(["vectors"], {"ids": ids, "lengths": np.array([len(ids)])})
             vectors.append(vector / np.linalg.norm(vector))
         return np.stack(vectors)
 

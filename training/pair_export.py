@@ -69,9 +69,11 @@ def _session(file: Path, words: NDArray[np.float32]) -> ReadPairs:
     session = onnxruntime.InferenceSession(str(file), onnxruntime.SessionOptions(), providers=["CPUExecutionProvider"])
 
     def run(chunk: PairChunk) -> Logits:
-        ids = chunk.ids.numpy()
-        mask = (np.arange(ids.shape[1])[None, :] < chunk.lengths.numpy()[:, None]).astype(np.int64)
-        inputs: dict[str, NDArray[Any]] = {"words": words[ids], "kinds": chunk.kinds.numpy(), "attention_mask": mask}
+        lengths = chunk.lengths.numpy()
+        is_token = np.arange(chunk.ids.shape[1])[None, :] < lengths[:, None]
+        inputs: dict[str, NDArray[Any]] = {
+            "words": words[chunk.ids.numpy()[is_token]], "kinds": chunk.kinds.numpy()[is_token], "lengths": lengths,
+        }  # fmt: skip
         return session.run(["logits"], inputs)[0]
 
     def read(texts: Sequence[tuple[str, str]]) -> Logits:

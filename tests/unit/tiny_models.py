@@ -44,24 +44,29 @@ def write_pair_model(folder: Path, *, encoder: Path) -> None:
     words = np.random.default_rng(7).integers(-127, 128, size=(rows, width), dtype=np.int8)
     encoder.write_bytes(b"x" * start + words.tobytes() + b"y" + np.full(rows, 1e-4, dtype=np.float32).tobytes())
     nodes = [
-        helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
-        helper.make_node("Unsqueeze", ["mask", "last"], ["wide_mask"]),
         helper.make_node("Cast", ["kinds"], ["kind"], to=TensorProto.FLOAT),
-        helper.make_node("Unsqueeze", ["kind", "last"], ["wide_kind"]),
-        helper.make_node("Add", ["wide_mask", "wide_kind"], ["weight"]),
-        helper.make_node("Mul", ["words", "weight"], ["weighted"]),
-        helper.make_node("ReduceSum", ["weighted", "axes"], ["logits"], keepdims=0),
+        helper.make_node("Add", ["kind", "unit"], ["weight"]),
+        helper.make_node("Unsqueeze", ["weight", "one"], ["wide_weight"]),
+        helper.make_node("Mul", ["words", "wide_weight"], ["weighted"]),
+        helper.make_node("CumSum", ["weighted", "zero"], ["sums"]),
+        helper.make_node("Concat", ["nothing", "sums"], ["all_sums"], axis=0),
+        helper.make_node("CumSum", ["lengths", "zero"], ["ends"]),
+        helper.make_node("Sub", ["ends", "lengths"], ["begins"]),
+        helper.make_node("Gather", ["all_sums", "ends"], ["end_sums"]),
+        helper.make_node("Gather", ["all_sums", "begins"], ["begin_sums"]),
+        helper.make_node("Sub", ["end_sums", "begin_sums"], ["logits"]),
     ]
-    constants = {"last": np.array([2], dtype=np.int64), "axes": np.array([1], dtype=np.int64)}
+    constants = {
+        "unit": np.ones(1, dtype=np.float32), "nothing": np.zeros((1, width), dtype=np.float32),
+        "zero": np.zeros(1, dtype=np.int64), "one": np.ones(1, dtype=np.int64),
+    }  # fmt: skip
     graph = helper.make_graph(
         nodes,
         "pairs",
         [
-            helper.make_tensor_value_info("words", TensorProto.FLOAT, ["pairs", "tokens", width]),
-            *(
-                helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
-                for name in ("kinds", "attention_mask")
-            ),
+            helper.make_tensor_value_info("words", TensorProto.FLOAT, ["tokens", width]),
+            helper.make_tensor_value_info("kinds", TensorProto.INT64, ["tokens"]),
+            helper.make_tensor_value_info("lengths", TensorProto.INT64, ["pairs"]),
         ],
         [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["pairs", width])],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],

