@@ -70,6 +70,7 @@ def environment_for(settings: Settings) -> dict[str, str]:
         "SCRUBJAY_CLOCK_FILE": settings.clock_file,
         "SCRUBJAY_PAIR_MODEL": settings.pair_model,
         "SCRUBJAY_READER": str(settings.reader).lower(),
+        "SCRUBJAY_RECALL_PROCESSES": str(settings.recall_processes),
     }
     return {**mine, **chosen}
 

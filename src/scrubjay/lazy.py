@@ -6,6 +6,7 @@ A process loads several hundred of both and uses a few dozen. Compiling all took
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 __all__ = ["dataclass", "regex"]
@@ -82,12 +83,17 @@ def _refuse(self: object, name: str, *value: object) -> None:
 
 
 def _state_of(self: Any) -> list[object]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+    return [getattr(self, name) for name in _names(self.__class__)]
 
 
 def _set_state(self: Any, state: list[object]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
+    for name, value in zip(_names(self.__class__), state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def regex(pattern: str, flags: int | re.RegexFlag = 0) -> re.Pattern[str]:

@@ -247,6 +247,12 @@ class Settings:
         secret=True,
     )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
+    recall_processes: int = _setting(
+        1,
+        "SCRUBJAY_RECALL_PROCESSES",
+        "Processes that answer questions beside the daemon while many clients ask at once; with SQLite, and on more "
+        "than one core. Each takes some 90 MB, and more with a large store; 0 starts none.",
+    )
     http: str = _setting(
         "127.0.0.1:7272",
         "SCRUBJAY_HTTP",

@@ -59,7 +59,10 @@ _SIZED = re.compile(
 _CUT = re.compile(r"(?:^|(?<=[\\\n]))[^\\\n]*… \[")
 # The number of progress messages depends on the time that a job takes.
 _PROGRESS = re.compile(r'\{"progress": *\[\d+, *\d+\]\}\n')
-# A job in the background sees what was written until it runs.
+# When a job in the background runs is left to each server.
+_JOB = re.compile(r'\{[^{}]*"kind\\*": *\\*"conflicts\\*"(?:[^{}]|\{[^{}]*\})*\}')
+_JOB_STATE = re.compile(r',? *\\*"(?:state|tries|outcome|version)\\*": *(?:\d+|\\*"[^"\\]*\\*")')
+# It sees what was written until then.
 _COMPARED = re.compile(r"compared \d+ memor(?:y|ies)")
 # Whether the name of a memory that is an id resembles another id is left to chance.
 _SUGGESTED = re.compile(r'Did you mean <id \d+>\? |(?<="suggestions":\[)"<id \d+>"(?=\])')
@@ -151,6 +154,7 @@ class TenantServer:
         tails = {memory_id[-_TAIL:]: number for memory_id, number in reversed(self.numbers.items())}
         text = _ENDED.sub(lambda match: f"-<tail {tails[match[1]]}>" if match[1] in tails else match[0], text)
         text = _SUGGESTED.sub("", _COMPARED.sub("compared", _CUT.sub("… [", text)))
+        text = _JOB.sub(lambda match: _JOB_STATE.sub("", match[0]), text)
         return _SIZED.sub("", _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text))))
 
     def require_clean(self, answer: Answer, *, tenant: Tenant, readable: Sequence[str]) -> None:

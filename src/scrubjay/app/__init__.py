@@ -1,6 +1,7 @@
 """The composition root: builds an engine from settings. No other package names a backend."""
 
 import logging
+import os
 import secrets
 import shutil
 import tempfile
@@ -17,6 +18,7 @@ from scrubjay.app.indexes import VECTOR_INDEXES
 from scrubjay.app.models import make_embedder, make_llm, make_pair_model, make_reranker
 from scrubjay.app.plain_files import find_plain_files
 from scrubjay.app.profiles import profiles_file
+from scrubjay.app.recall_processes import RecallProcesses
 from scrubjay.app.stores import hold_folder, is_encrypted, open_store, take_lock
 from scrubjay.code import CodeRunner
 from scrubjay.code.wall import WallPolicy
@@ -186,6 +188,7 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
         rerank_top=settings.rerank_top,
         pairs=pair_model if settings.pair_model != "off" else None,
         recall_pairs=pair_model if settings.reader else None,
+        recall_processes=_make_recall_processes(settings) if has_worker else None,
         default_rules=rules,
         llm=llm,
         programs=programs,
@@ -196,3 +199,9 @@ async def _build(settings: Settings, store: RecordStore, *, has_worker: bool) ->
     # Jobs such as conflict scans run without a language model.
     curator = CurationRunner(engine, store, schedule=schedule)
     return replace(engine, job_runner=JobExecutor(engine), curator=curator)
+
+
+def _make_recall_processes(settings: Settings) -> RecallProcesses | None:
+    """Return what answers questions in other processes, where that is possible and of use."""
+    most = min(settings.recall_processes, (os.cpu_count() or 1) - 1)
+    return RecallProcesses(settings, most=most) if most > 0 and not settings.database_url else None

@@ -27,9 +27,11 @@ def is_encrypted(settings: Settings) -> bool:
     return bool(settings.key or settings.key_file or settings.keyring)
 
 
-async def open_sqlite(settings: Settings) -> SqliteStore:
-    """Open the SQLite store of the data folder."""
-    return await SqliteStore.open(database_file(settings.data), key=encryption_key(settings), readers=settings.readers)
+async def open_sqlite(settings: Settings, *, upkeep: bool = True) -> SqliteStore:
+    """Open the SQLite store of the data folder; its upkeep may be left to another process that has it open."""
+    return await SqliteStore.open(
+        database_file(settings.data), key=encryption_key(settings), readers=settings.readers, upkeep=upkeep
+    )
 
 
 async def open_postgres(settings: Settings) -> "PostgresStore":

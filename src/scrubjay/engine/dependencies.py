@@ -226,6 +226,7 @@ class EngineBase(StoreOwner):
     # The model that reads two texts together, for writes and for recall: the same one, where both use it.
     pairs: PairReader | None = None
     recall_pairs: PairReader | None = None
+    recall_processes: recalling.OtherProcesses | None = None
     text_caches: TextCaches = field(default_factory=TextCaches)
     answers: AnswerCache = field(default_factory=AnswerCache)
     default_rules: Rules = field(default_factory=Rules)
@@ -316,7 +317,7 @@ class EngineBase(StoreOwner):
         return recalling.RecallContext(
             store=self._store, embedder=model.embedder, index=model.index, limits=self.limits, ranking=self.ranking,
             text_caches=self.text_caches, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
-            reader=self.recall_pairs,
+            reader=self.recall_pairs, processes=self.recall_processes,
         )  # fmt: skip
 
     async def _rules(self, space: str) -> Rules:

@@ -682,6 +682,8 @@ class Engine(EngineBase):
         """Finish pending work and release all resources."""
         if self.programs is not None:
             await self.programs.close()
+        if self.recall_processes is not None:
+            await self.recall_processes.close()
         await self.access_log.close()
         if self.reporter is not None:
             await self.reporter.daily.close()

@@ -59,6 +59,9 @@ _COUNTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "llm_tokens": ("Tokens of the language model, by direction.", "direction", ("input", "output")),
     "recall_cache": ("Recalls, by whether the result was in the cache.", "result", ("hit", "miss")),
+    "recalls_elsewhere": (
+        "Questions given to another process, by whether it has answered.", "result", ("answered", "failed"),
+    ),
     "embedding_cache": ("Embedded queries, by whether the vector was in the cache.", "result", ("hit", "miss")),
     "store_retries": (
         "Repeated transactions, by reason: a lost connection, or a conflict with another one.",

@@ -44,13 +44,13 @@ class AnswerCache:
         return cached.answer
 
     def put(
-        self, key: CacheKey, answer: Recalled, *, places: tuple[int, ...], now: datetime, memories: Iterable[Memory]
+        self, key: CacheKey, answer: Recalled, *, places: tuple[int, ...], now: datetime, ends_at: datetime | None
     ) -> None:
-        """Store a small answer until one of its memories, or one of their observations, ends."""
+        """Store a small answer, at most until the moment at which it ends."""
         if len(answer.hits) + len(answer.pinned) > _MAX_HITS:
             return
-        ends = [end for memory in memories for end in _ends(memory) if end > now]
-        self._answers[key] = _CachedAnswer(answer, places, min([now + _MAX_AGE, *ends]))
+        expires_at = now + _MAX_AGE
+        self._answers[key] = _CachedAnswer(answer, places, min(expires_at, ends_at or expires_at))
         self._answers.move_to_end(key)
         while len(self._answers) > self._max_answers:
             self._answers.popitem(last=False)
@@ -69,6 +69,8 @@ def cache_key(question: RecallRequest, *, spaces: Sequence[str]) -> CacheKey | N
     return hashlib.sha256(repr((question, tuple(spaces))).encode("utf-8", "surrogatepass")).digest()
 
 
-def _ends(memory: Memory) -> Iterator[datetime]:
-    ends = (memory.expires_at, memory.valid_until, *(observation.valid_until for observation in memory.observations))
-    yield from (end for end in ends if end is not None)
+def ends_of(memories: Iterable[Memory]) -> Iterator[datetime]:
+    """Return the moments at which memories, or observations of theirs, end."""
+    for memory in memories:
+        ends = (memory.expires_at, memory.valid_until, *(each.valid_until for each in memory.observations))
+        yield from (end for end in ends if end is not None)

@@ -29,7 +29,8 @@ from scrubjay.recalling.query_terms import QueryTerms, expand_terms
 from scrubjay.recalling.understand import ParsedQuery
 
 _LEXICAL_LIMIT = 200
-_DENSE_LIMIT = 64
+DENSE_LIMIT = 64
+"""So many passages near in meaning are found, plus two for each requested hit."""
 # So many of both are read and ranked, plus two for each requested hit. Twice as many did not improve recall.
 _RANKED_LIMIT = 48
 # So many spans of days that a question names are searched separately, with some days around each.
@@ -87,7 +88,7 @@ async def gather_candidates(
     With `numbers`, exactly these passages are the candidates. `deeper` adds to the limits of all searches.
     """
     is_given = numbers is not None
-    searching = asyncio.create_task(_search_dense(query, search=search, limit=0 if is_given else _DENSE_LIMIT + deeper))
+    searching = asyncio.create_task(_search_dense(query, search=search, limit=0 if is_given else DENSE_LIMIT + deeper))
     try:
         # The model begins, and works while words are searched.
         await asyncio.sleep(0)
@@ -101,13 +102,13 @@ async def gather_candidates(
         if query.spans:
             bounds = await _add_dated(bounds, query, terms, dense, search=search)
         question = query.question
-        is_partial = len(lexical) >= _LEXICAL_LIMIT + deeper or len(dense.cosines) >= _DENSE_LIMIT + deeper
+        is_partial = len(lexical) >= _LEXICAL_LIMIT + deeper or len(dense.cosines) >= DENSE_LIMIT + deeper
         if is_partial and question.from_project and not question.filter.project:
             bounds = await _add_own(bounds, query, terms, dense, search=search)
         numbers = sorted(bounds, key=bounds.__getitem__, reverse=True)[: _RANKED_LIMIT + deeper]
         is_complete = (
             len(lexical) < _LEXICAL_LIMIT + deeper
-            and len(dense.cosines) < _DENSE_LIMIT + deeper
+            and len(dense.cosines) < DENSE_LIMIT + deeper
             and len(numbers) < _RANKED_LIMIT + deeper
         )
     with telemetry.stage("recall.passages"):
@@ -138,10 +139,12 @@ async def compare_passages(
         return dense
     # Faster than `np.stack`, which looks at each.
     matrix = np.concatenate([*embedded.values()]).reshape(len(embedded), -1)
-    cosines = cosine_similarities(matrix, dense.vector).tolist()
-    # A damaged vector has no cosine.
-    valid = {number: cosine for number, cosine in zip(embedded, cosines, strict=True) if isfinite(cosine)}
-    return replace(dense, cosines=compared | valid)
+    cosines: list[float] = cosine_similarities(matrix, dense.vector).tolist()
+    valid = dict(zip(embedded, cosines, strict=True))
+    if not isfinite(sum(cosines)):
+        # A damaged vector has no cosine.
+        valid = {number: cosine for number, cosine in valid.items() if isfinite(cosine)}
+    return _with_cosines(dense, compared | valid)
 
 
 async def _search_lexical(
@@ -176,7 +179,14 @@ async def _search_dense(query: ParsedQuery, *, search: SpaceSearch, limit: int) 
             matches = await search.index.search(search.space, vector, query.question.filter, limit=limit)
     except IndexUnavailable as error:
         return replace(dense, degraded=(f"searched by words only: {error.message}",))
-    return replace(dense, cosines=dict(matches))
+    return _with_cosines(dense, dict(matches))
+
+
+def _with_cosines(dense: DenseMatches, cosines: dict[int, float]) -> DenseMatches:
+    """Return the same matches with these cosines; `replace` would take longer."""
+    return DenseMatches(
+        model=dense.model, vector=dense.vector, weight=dense.weight, cosines=cosines, degraded=dense.degraded
+    )
 
 
 def _upper_bounds(lexical: Mapping[int, float], dense: DenseMatches) -> dict[int, float]:

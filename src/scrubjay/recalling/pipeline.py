@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
+from typing import Protocol
 
 from scrubjay import telemetry
 from scrubjay.lazy import dataclass
@@ -20,9 +21,10 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Hit, Recalled
 from scrubjay.ports import Embedder, PassageSearcher, RecordStore, Reranker
-from scrubjay.recalling.answer_cache import AnswerCache, cache_key
+from scrubjay.recalling.answer_cache import AnswerCache, cache_key, ends_of
 from scrubjay.recalling.budget import fit
 from scrubjay.recalling.candidates import (
+    DENSE_LIMIT,
     Candidates,
     SpaceSearch,
     compare_passages,
@@ -56,6 +58,28 @@ _LEAST_READ = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An answer, and the earliest moment at which one of the memories that it depends on ends."""
+
+    answer: Recalled
+    ends_at: datetime | None = None
+
+
+class OtherProcesses(Protocol):
+    """Other processes that answer questions from the same store."""
+
+    async def answer(
+        self, question: RecallRequest, *, spaces: Sequence[str], now: datetime, context: "RecallContext"
+    ) -> Answered:
+        """Return the answer to a question, of one of them or of this process."""
+        ...
+
+    async def close(self) -> None:
+        """End them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecallContext:
     """The dependencies of the read path."""
 
@@ -69,6 +93,7 @@ class RecallContext:
     reranker: Reranker | None = None
     rerank_top: int = 30
     reader: Reranker | None = None
+    processes: "OtherProcesses | None" = None
 
     @property
     def active_reranker(self) -> Reranker | None:
@@ -164,6 +189,17 @@ async def recall(question: RecallRequest, *, spaces: Sequence[str], now: datetim
     telemetry.count("recall_cache", result="miss" if cached is None else "hit")
     if cached is not None:
         return cached
+    answer = answer_question if context.processes is None else context.processes.answer
+    answered = await answer(question, spaces=spaces, now=now, context=context)
+    if key is not None and not answered.answer.degraded:
+        context.answers.put(key, answered.answer, places=places, now=now, ends_at=answered.ends_at)
+    return answered.answer
+
+
+async def answer_question(
+    question: RecallRequest, *, spaces: Sequence[str], now: datetime, context: RecallContext
+) -> Answered:
+    """Return the memories of all spaces that answer a question best, as they are now."""
     with telemetry.stage("recall.understand"):
         moment = question.as_of or now
         query = understand(question, limits=context.limits, ranking=context.ranking, now=moment)
@@ -176,9 +212,7 @@ async def recall(question: RecallRequest, *, spaces: Sequence[str], now: datetim
         projects=ProjectOrder.of(query.question),
     )  # fmt: skip
     answer, memories = await _answer(request)
-    if key is not None and not answer.degraded:
-        context.answers.put(key, answer, places=places, now=now, memories=memories)
-    return answer
+    return Answered(answer=answer, ends_at=min((end for end in ends_of(memories) if end > now), default=None))
 
 
 async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
@@ -266,7 +300,7 @@ async def _search_space(request: _Request, pinned: _Pinned, reader: OverlayReade
     excluded = frozenset(memory.group or memory.id for memory in pinned.shown_memories)
     page = PageRequest(
         filter=question.filter,
-        count=max(question.limit, context.reread, _LEAST_READ) + 1,
+        count=_page_size(question, context),
         now=request.now,
         projects=request.projects if request.query.text else ProjectOrder(),
         weights=context.ranking.weights,
@@ -283,6 +317,16 @@ async def _search_space(request: _Request, pinned: _Pinned, reader: OverlayReade
     if substring is not None and substring.degraded:
         matches = replace(matches, degraded=(*matches.degraded, substring.degraded))
     return matches
+
+
+def nearest_limit(question: RecallRequest, context: RecallContext) -> int:
+    """Return how many passages near to a question its first search asks for, unless pinned ones use up some."""
+    return DENSE_LIMIT + 2 * _page_size(question, context)
+
+
+def _page_size(question: RecallRequest, context: RecallContext) -> int:
+    """Return how many matches to find: those of a page, and one more if there is another page."""
+    return max(question.limit, context.reread, _LEAST_READ) + 1
 
 
 async def _search(space_request: _SpaceRequest) -> _Matches:

@@ -123,10 +123,16 @@ class SqliteStore:
 
     @classmethod
     async def open(
-        cls, path: Path, *, key: str = "", readers: int = 4, page: reindex.PageSize = reindex.PAGE_SIZE
-    ) -> Self:
-        """Open or create the store; raise an error that explains what is wrong with the file."""
+        cls, path: Path, *, key: str = "", readers: int = 4, page: reindex.PageSize = reindex.PAGE_SIZE,
+        upkeep: bool = True,
+    ) -> Self:  # fmt: skip
+        """Open or create the store; raise an error that explains what is wrong with the file.
+
+        Without `upkeep` nothing is finished that another process has begun: it may still be at work.
+        """
         store = await asyncio.to_thread(cls._open, path, key, readers, page)
+        if not upkeep:
+            return store
         # If an interrupted purge cannot be finished now, the next opening or `tidy` tries again.
         with suppress(StoreError):
             await store.upkeep.finish_purge()
@@ -369,7 +375,9 @@ class SqliteStore:
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         of_model = self._vectors.setdefault((space, model), {})
-        cached = {digest: of_model[digest] for digest in hashes if digest in of_model}
+        cached = {digest: vector for digest in hashes if (vector := of_model.get(digest)) is not None}
+        if len(cached) == len(hashes):
+            return cached
         missing = [digest for digest in hashes if digest not in cached]
         if not missing:
             return cached
