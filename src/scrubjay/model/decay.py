@@ -83,10 +83,14 @@ def relevance_at(memory: Memory, now: datetime) -> float:
 
 def gain_by_kind(memory: Memory, now: datetime) -> float:
     """Return how much more relevant a memory is at a moment than if it decayed as what lasts."""
-    if rate_of(memory) == LASTING:
+    rate = rate_of(memory)
+    if rate == LASTING:
         return 0.0
-    lasting = decayed(memory.relevance, rate=LASTING, days=_unconfirmed_days_of(memory, now))
-    return relevance_at(memory, now) - round(lasting, _DIGITS)
+    days = _unconfirmed_days_of(memory, now)
+    lasting = round(decayed(memory.relevance, rate=LASTING, days=days), _DIGITS)
+    if rate == _NONE:
+        return memory.relevance - lasting
+    return round(decayed(memory.relevance, rate=rate, days=days), _DIGITS) - lasting
 
 
 def _unconfirmed_days_of(memory: Memory, now: datetime) -> float:

@@ -186,7 +186,9 @@ class Memory:
     @property
     def characters(self) -> int:
         """The length of its texts, by which the work on them is estimated."""
-        return len(self.content) + sum([len(observation.text) for observation in self.observations])
+        # A write asks some twenty times, mostly of a memory without observations.
+        observations = self.observations
+        return len(self.content) + (sum([len(each.text) for each in observations]) if observations else 0)
 
     @property
     def thread(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Annotated, Literal
 
@@ -89,6 +89,12 @@ class Filter(ArgumentGroup):
     def is_empty(self) -> bool:
         """Whether it sets no condition but the state."""
         return not self.facet_groups and self.since is None and self.until is None
+
+
+@cache
+def no_filter() -> Filter:
+    """Return the filter that sets no condition, as in most requests: made once, since it has many fields."""
+    return Filter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,8 +134,14 @@ class Hit:
     weak: bool = False
 
 
+class WeaklyHeld:
+    """An object of which others may learn that no one holds it any more."""
+
+    __slots__ = ("__weakref__",)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(WeaklyHeld):
     """The result of `recall`. `degraded` describes the parts of the search that were unavailable.
 
     `notes` say how the question was understood where that is not plain, such as another name of the entity.

@@ -21,7 +21,8 @@ def to_body(memory: Memory) -> dict[str, Json]:
     body: dict[str, Json] = {}
     for name, default in _DEFAULTS.items():
         value = getattr(memory, name)
-        if value != default:
+        # Most fields have the very object of the default.
+        if value is not default and value != default:
             body[name] = _plain(value)
     return body
 

@@ -20,7 +20,8 @@ def from_micros(micros: int) -> datetime:
 
 def to_iso(moment: datetime) -> str:
     """Return ISO 8601 in UTC, as short as exactness allows."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    # Without a zone it takes half as long to write.
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
 
 
 def parse_moment(text: str, *, field: str) -> datetime:

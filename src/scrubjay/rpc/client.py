@@ -16,6 +16,7 @@ from scrubjay.model.requests import ExportRequest, ImportRequest, OutcomeRequest
 from scrubjay.model.transfer import Imported, Lines, Progress
 from scrubjay.model.verbs import Verb, verb_of
 from scrubjay.rpc.codec import from_json, to_json_without_defaults
+from scrubjay.rpc.frames import CallAnswer, decode_frame
 
 R = TypeVar("R")
 # A restarting daemon is back within these attempts; each delay is twice the one before.
@@ -25,7 +26,9 @@ _FIRST_DELAY = 0.05
 _ATTEMPTS_WITH_ANSWER = 4
 _MAX_ANSWERS = 256
 # Answers may contain whole memories: together they must not outgrow the client.
-_MAX_CHARACTERS = 4_000_000
+_MAX_BYTES = 4_000_000
+# Made once: `json.dumps` makes one for each call.
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 _Key = tuple[tuple[str, ...], str, str]
 
@@ -47,7 +50,7 @@ class Transport(Protocol):
 
     async def call(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
-    ) -> Json:
+    ) -> CallAnswer:
         """Call a verb and return its answer."""
         ...
 
@@ -87,7 +90,7 @@ class RpcClient:
         if verb.logged:
             return await self._write(verb, arguments, who, progress)
         answer = await self._try(verb.name, arguments, who, is_write=not verb.idempotent, progress=progress)
-        return _result(verb, answer)
+        return _result(verb, answer.result)
 
     def export(
         self, request: ExportRequest, *, who: Caller, progress: Progress | None = None
@@ -113,8 +116,8 @@ class RpcClient:
             if stored is None:
                 raise
             return replace(_result(verb, stored), stale=True)
-        self._answers.store(key, answer)
-        return _result(verb, answer)
+        self._answers.store(key, answer.line)
+        return _result(verb, answer.result)
 
     async def _write(self, verb: Verb, arguments: Mapping[str, Json], who: Caller, progress: Progress | None) -> Any:
         """Call a verb that writes; if its answer is lost, raise an error that says whether it was committed."""
@@ -122,13 +125,14 @@ class RpcClient:
         caller = who if who.run else replace(who, run=new_id())
         peer = self._transport.peer
         try:
-            return _result(verb, await self._try(verb.name, arguments, caller, is_write=True, progress=progress))
+            answer = await self._try(verb.name, arguments, caller, is_write=True, progress=progress)
         except DaemonUnavailable as error:
             if not error.fields.get("sent"):
                 raise
             committed = None if who.run else await self._is_committed(caller, peer=self._transport.peer or peer)
             has_key = bool(arguments.get("idempotency_key"))
             raise _lost_error(verb.name, committed=committed, has_key=has_key) from error
+        return _result(verb, answer.result)
 
     async def lost_error(self, name: str, *, who: Caller, peer: str) -> DaemonUnavailable:
         """Return the error of a command whose answer was lost, which a process, the `peer`, carried out as a run."""
@@ -143,7 +147,7 @@ class RpcClient:
         is_write: bool = False,
         attempts: int = _ATTEMPTS,
         progress: Progress | None = None,
-    ) -> Json:
+    ) -> CallAnswer:
         """Call a verb; repeat it after a delay if the daemon is busy or away and a repetition does no harm."""
         delay = _FIRST_DELAY
         # After one wait in vain, do not wait as long again until the daemon answers.
@@ -178,38 +182,40 @@ class RpcClient:
 
 
 class OfflineAnswers:
-    """The last answers by verb, arguments and spaces, for when the daemon is away; bounded in number and size."""
+    """The last answers by verb, arguments and spaces, for when the daemon is away; bounded in number and size.
+
+    They are kept as the lines that they came in, which takes no time.
+    """
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[_Key, str] = OrderedDict()
+        self._answers: OrderedDict[_Key, bytes] = OrderedDict()
         self._size = 0
 
     def __contains__(self, key: _Key) -> bool:
         return key in self._answers
 
-    def store(self, key: _Key, answer: Json) -> None:
-        """Store an answer as the newest."""
-        text = json.dumps(answer)
+    def store(self, key: _Key, line: bytes) -> None:
+        """Store the line of an answer as the newest."""
         self._drop(key)
-        if len(text) > _MAX_CHARACTERS // 4:
+        if len(line) > _MAX_BYTES // 4:
             return
-        self._answers[key] = text
-        self._size += len(text)
-        while len(self._answers) > _MAX_ANSWERS or self._size > _MAX_CHARACTERS:
+        self._answers[key] = line
+        self._size += len(line)
+        while len(self._answers) > _MAX_ANSWERS or self._size > _MAX_BYTES:
             self._drop(next(iter(self._answers)))
 
     def find(self, key: _Key) -> Json:
         """Return the answer to the same request, or None."""
-        text = self._answers.get(key)
-        return None if text is None else json.loads(text)
+        line = self._answers.get(key)
+        return None if line is None else decode_frame(line)["result"]
 
     def _drop(self, key: _Key) -> None:
-        self._size -= len(self._answers.pop(key, ""))
+        self._size -= len(self._answers.pop(key, b""))
 
 
 def request_key(verb: str, request: Mapping[str, Json], spaces: Sequence[str]) -> _Key:
     """Return the key of a request among stored answers: the same arguments in any order."""
-    return tuple(spaces), verb, json.dumps(request, sort_keys=True)
+    return tuple(spaces), verb, _SORTED.encode(request)
 
 
 def _to_json(request: Request[object]) -> dict[str, Json]:

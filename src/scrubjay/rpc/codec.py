@@ -147,7 +147,8 @@ def _choose_writer(kind: type, part: _Write, of_members: Callable[[type[Source]]
     elif issubclass(kind, datetime):
         write = to_iso
     elif issubclass(kind, Enum):
-        write = _write_member
+        # The attribute `value` takes three calls; the text of one that is a text is the same.
+        write = str.__str__ if issubclass(kind, str) else _write_member
     elif issubclass(kind, Path):
         write = str
     elif issubclass(kind, bytes):
@@ -163,10 +164,11 @@ def _memberswriter(kind: type[Source]) -> _Write:
 
     def write(value: object) -> Json:
         # Most members are texts and numbers, and a call for each would take longer than the rest.
-        return {
-            name: item if type(item) in _LEAVES else to_json(item)
-            for name, item in zip(names, values_of(value), strict=True)
-        }
+        result = dict(zip(names, values_of(value), strict=True))
+        for name, item in result.items():
+            if type(item) not in _LEAVES and (part := _writer(type(item))) is not None:
+                result[name] = part(item)
+        return cast("Json", result)
 
     return write
 
@@ -179,17 +181,18 @@ def _lean_memberswriter(kind: type[Source]) -> _Write:
     values_of = _members_getter(names)
 
     def write(value: object) -> Json:
-        result: dict[str, Json] = {}
+        result: dict[str, object] = {}
         for name, default, item in zip(names, defaults, values_of(value), strict=True):
             # An equal value of another type is not the default: true is not 1.
             if item is not default and (type(item) is not type(default) or item != default):
-                result[name] = item if type(item) in _LEAVES else to_json_without_defaults(item)
-        return result
+                part = None if type(item) in _LEAVES else _lean_writer(type(item))
+                result[name] = item if part is None else part(item)
+        return cast("Json", result)
 
     return write
 
 
-def _members_getter(names: Sequence[str]) -> Callable[[object], tuple[Any, ...]]:
+def _members_getter(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
     """Return the function that reads all members of a value at once."""
     if len(names) > 1:
         return attrgetter(*names)
@@ -238,21 +241,22 @@ def _builder(kind: object) -> _Build | None:
 
 
 def _dataclass_builder(kind: type) -> _Build:
-    hints = type_hints(kind)
     # Filled on first use, because a class may contain itself.
     builders: dict[str, _Build | None] = {}
     name = kind.__name__.lower()
+
+    def find_builder(field: str) -> _Build | None:
+        hints = type_hints(kind)
+        if field not in hints:
+            raise InvalidInput(f"{name} has no field {field[:100]!r}", field=field[:100])
+        return builders.setdefault(field, _builder(hints[field]))
 
     def build(value: Json) -> object:
         if not isinstance(value, dict):
             raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
         arguments: dict[str, object] = {}
         for field, item in value.items():
-            if field not in builders:
-                if field not in hints:
-                    raise InvalidInput(f"{name} has no field {field[:100]!r}", field=field[:100])
-                builders[field] = _builder(hints[field])
-            make = builders[field]
+            make = builders[field] if field in builders else find_builder(field)
             arguments[field] = item if make is None else make(item)
         try:
             return kind(**arguments)
@@ -266,8 +270,7 @@ def _container_builder(kind: object) -> _Build | None:
     """Return the function that reads a tuple, mapping or union; None for other types."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is tuple:
-        make = _builder(arguments[0])
-        return lambda value: _tuple(value, make)
+        return _tuple_builder(_builder(arguments[0]))
     if origin in (dict, Mapping):
         make = _builder(arguments[1])
         return None if make is None else lambda value: _mapping(value, make)
@@ -278,10 +281,10 @@ def _container_builder(kind: object) -> _Build | None:
     return None
 
 
-def _tuple(value: Json, make: _Build | None) -> object:
-    if not isinstance(value, list):
-        return value
-    return tuple(value) if make is None else tuple(make(item) for item in value)
+def _tuple_builder(make: _Build | None) -> _Build:
+    if make is None:
+        return lambda value: tuple(value) if isinstance(value, list) else value
+    return lambda value: tuple(map(make, value)) if isinstance(value, list) else value
 
 
 def _mapping(value: Json, make: _Build) -> object:
@@ -297,7 +300,12 @@ def _path(value: Json) -> object:
 
 
 def _member_builder(kind: type[Enum]) -> _Build:
+    # To call the class takes three calls.
+    members: dict[Json, Enum] = {member.value: member for member in kind}
+
     def build(value: Json) -> object:
+        if isinstance(value, str) and value in members:
+            return members[value]
         try:
             return None if value is None else kind(value)
         except ValueError:

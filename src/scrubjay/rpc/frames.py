@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, cast
 
 from scrubjay.errors import DaemonUnavailable, InvalidInput, TooLarge
+from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 from scrubjay.model.transfer import Progress
 from scrubjay.rpc.codec import error_from_json
@@ -19,10 +20,18 @@ PROTOCOL_HEADER = "scrubjay-protocol"
 _CHUNK = 256 * 1024
 _PACKET_SIZE = 1_000_000
 
-# Made once: `json.dumps` makes one for each call.
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
+# Made once: `json.dumps` makes one for each call. A value that contains itself ends in a RecursionError.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 Frame = dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """The result of a call, and the line that it came in."""
+
+    result: Json
+    line: bytes
 
 
 class LineReader:
@@ -64,7 +73,7 @@ def encode_frame(frame: Mapping[str, Json]) -> bytes:
     """Return a frame as a line."""
     try:
         return _ENCODER.encode(frame).encode() + b"\n"
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"a value cannot be written as JSON: {error}", hint="Use texts, numbers and lists") from None
 
 

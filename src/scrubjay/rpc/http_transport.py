@@ -12,7 +12,7 @@ from scrubjay.model.memory import Json
 from scrubjay.model.transfer import Progress
 from scrubjay.model.verbs import VERBS
 from scrubjay.rpc.codec import error_from_problem, to_json_without_defaults
-from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, LineJoiner, check_answer, encode_frame
+from scrubjay.rpc.frames import PROTOCOL_HEADER, CallAnswer, Frame, LineJoiner, check_answer, encode_frame
 from scrubjay.version import PROTOCOL, VERSION
 
 # The daemon ends an ordinary call before this; a long one sends progress while it works.
@@ -48,14 +48,15 @@ class HttpTransport:
 
     async def call(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
-    ) -> Json:
+    ) -> CallAnswer:
         """Send one request and return its answer."""
         if VERBS[verb].needs is Access.OWNER:
             raise InvalidInput(
                 f"{verb} works only on the machine of the daemon", hint="Run `scrubjay` there; see `scrubjay --help`"
             )
         frame: Frame = {"who": self._caller(who), "args": dict(arguments)}
-        return await self._answer(verb, encode_frame(frame), progress=progress)
+        result = await self._answer(verb, encode_frame(frame), progress=progress)
+        return CallAnswer(result, encode_frame({"result": result}))
 
     async def pull(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None

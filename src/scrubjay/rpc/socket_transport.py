@@ -16,9 +16,9 @@ from scrubjay.model.transfer import Progress
 from scrubjay.model.verbs import VERBS
 from scrubjay.rpc.codec import error_from_json, to_json_without_defaults
 from scrubjay.rpc.frames import (
+    CallAnswer,
     Frame,
     LineJoiner,
-    LineReader,
     check_answer,
     decode_frame,
     encode_frame,
@@ -26,6 +26,7 @@ from scrubjay.rpc.frames import (
     pack_lines,
     require_same_protocol,
 )
+from scrubjay.rpc.line_connection import LineConnection
 from scrubjay.rpc.peercred import has_peer, require_peer
 
 _HELLO_TIMEOUT = 10.0
@@ -36,16 +37,18 @@ _MAX_ANSWER = 1 << 31
 
 
 class _Call:
-    """A call that waits for the frames of its answer; None is the end of the connection."""
+    """A call that waits for the frames of its answer; None is the end of the connection. `line` is the last one."""
 
-    __slots__ = ("_frames", "_waiting")
+    __slots__ = ("_frames", "_waiting", "line")
 
     def __init__(self) -> None:
         self._frames: deque[Frame | None] = deque()
         self._waiting: asyncio.Future[None] | None = None
+        self.line = b""
 
-    def put(self, frame: Frame | None) -> None:
-        """Add a frame."""
+    def put(self, frame: Frame | None, line: bytes = b"") -> None:
+        """Add a frame, which came in a line."""
+        self.line = line
         self._frames.append(frame)
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
@@ -76,32 +79,32 @@ class SocketTransport:
         self._path = path
         self._ids = count(1)
         self._waiting: dict[int, _Call] = {}
-        self._writer: asyncio.StreamWriter | None = None
-        self._listener: asyncio.Task[None] | None = None
+        self._connection: LineConnection | None = None
         self._opening = asyncio.Lock()
         self.peer = ""
 
     async def open(self) -> None:
         """Connect, unless connected."""
         async with self._opening:
-            if self._writer is None:
+            if self._connection is None:
                 await self._connect()
 
     async def call(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
-    ) -> Json:
+    ) -> CallAnswer:
         """Send one frame and return its answer."""
         frame: Frame = {"verb": verb, "who": to_json_without_defaults(who), "args": dict(arguments)}
         number, is_done = next(self._ids), False
         line = encode_frame({"id": number, **frame})
-        await self.open()
+        if self._connection is None:
+            await self.open()
         call = self._waiting[number] = _Call()
         try:
             await self._send(line)
             while (answer := await self._next(call, verb)) is not None:
                 is_done = "result" in answer or "error" in answer
                 if "result" in check_answer(answer, progress=progress):
-                    return answer["result"]
+                    return CallAnswer(answer["result"], call.line)
         finally:
             self._end(number, is_done=is_done)
         raise self._gone_error(sent=True)
@@ -129,14 +132,9 @@ class SocketTransport:
 
     async def close(self) -> None:
         """Close the connection and wait until it is closed."""
-        writer, listener = self._writer, self._listener
-        self._writer = self._listener = None
-        if writer is not None:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
-        if listener is not None:
-            await listener
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
 
     async def _exchange(
         self, frame: Frame, batches: Iterable[Frame], *, progress: Progress | None
@@ -172,19 +170,18 @@ class SocketTransport:
             ) from None
 
     async def _send(self, line: bytes) -> None:
-        if self._writer is None:
+        if self._connection is None:
             raise self._gone_error(sent=False)
         try:
-            self._writer.write(line)
-            await self._writer.drain()
+            await self._connection.send(line)
         except OSError as error:
             raise self._gone_error(sent=True) from error
 
     def _send_nowait(self, frame: Frame) -> None:
         """Send a frame without an answer, such as a cancellation."""
-        if self._writer is not None:
+        if self._connection is not None:
             with suppress(OSError):
-                self._writer.write(encode_frame(frame))
+                self._connection.transport.write(encode_frame(frame))
 
     async def _connect(self) -> None:
         for attempt in range(_CONNECT_ATTEMPTS):
@@ -193,61 +190,77 @@ class SocketTransport:
             await asyncio.sleep(_CONNECT_DELAY * (attempt + 1))
         else:
             raise self._gone_error(sent=False)
-        reader, writer = connected
-        # Answers may be long: the client requested them.
-        lines = LineReader(reader, longest=_MAX_ANSWER)
+        connection, greeting = connected
         try:
-            require_peer(writer.get_extra_info("socket"), os.getuid())
-            await self._greet(lines, writer)
+            require_peer(connection.transport.get_extra_info("socket"), os.getuid())
+            await self._greet(connection, greeting)
         except BaseException:
-            writer.close()
+            connection.transport.close()
             raise
-        self._writer = writer
-        self._listener = asyncio.create_task(self._listen(lines, writer))
+        self._connection = connection
 
-    async def _try_connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+    async def _try_connect(self) -> tuple[LineConnection, asyncio.Future[bytes]] | None:
         """Return a connection, or None if the queue of the socket is full: asyncio then returns one without a peer."""
+        loop = asyncio.get_running_loop()
+        greeting: asyncio.Future[bytes] = loop.create_future()
+
+        def receive(line: bytes) -> None:
+            if greeting.done():
+                self._receive(connection, line)
+            else:
+                greeting.set_result(line)
+
+        def lose() -> None:
+            if greeting.done():
+                self._lose(connection)
+            else:
+                greeting.set_exception(ConnectionResetError())
+                # No one may wait for it any more.
+                greeting.exception()
+
+        # Answers may be long: the client requested them.
+        connection = LineConnection(receive, lose, longest=_MAX_ANSWER)
         try:
-            reader, writer = await asyncio.open_unix_connection(str(self._path))
+            await loop.create_unix_connection(lambda: connection, str(self._path))
         except OSError as error:
             raise self._gone_error(sent=False) from error
-        if has_peer(writer.get_extra_info("socket")):
-            return reader, writer
-        writer.close()
+        if has_peer(connection.transport.get_extra_info("socket")):
+            return connection, greeting
+        connection.transport.close()
         return None
 
-    async def _greet(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
+    async def _greet(self, connection: LineConnection, answer: asyncio.Future[bytes]) -> None:
         try:
-            writer.write(encode_frame(hello("verbs")))
-            line = await asyncio.wait_for(lines.line(), _HELLO_TIMEOUT)
+            await connection.send(encode_frame(hello("verbs")))
+            line = await asyncio.wait_for(answer, _HELLO_TIMEOUT)
         except (OSError, TimeoutError) as error:
             raise self._gone_error(sent=False) from error
-        if line is None:
-            raise self._gone_error(sent=False)
         greeting = decode_frame(line)
         if "error" in greeting:
             raise error_from_json(cast("Frame", greeting["error"]))
         require_same_protocol(greeting, other="daemon")
         self.peer = str(greeting.get("pid", ""))
 
-    async def _listen(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
-        # An unreadable line ends the connection: it is unknown which call it answers.
-        with suppress(OSError, ScrubjayError):
-            while (line := await lines.line()) is not None:
-                self._dispatch(decode_frame(line))
-        writer.close()
-        if self._writer is writer:
-            self._writer = None
+    def _receive(self, connection: LineConnection, line: bytes) -> None:
+        try:
+            self._dispatch(decode_frame(line), line)
+        except ScrubjayError:
+            # An unreadable line ends the connection: it is unknown which call it answers.
+            connection.transport.close()
+
+    def _lose(self, connection: LineConnection) -> None:
+        if self._connection is connection:
+            self._connection = None
         for call in self._waiting.values():
             call.put(None)
 
-    def _dispatch(self, frame: Frame) -> None:
+    def _dispatch(self, frame: Frame, line: bytes) -> None:
         number = frame.get("id")
         # An error without a number concerns every call: the daemon could not read one of the frames.
         calls = list(self._waiting.values()) if number is None else [self._waiting.get(cast("int", number))]
         for call in calls:
             if call is not None:
-                call.put(frame)
+                call.put(frame, line)
 
     def _gone_error(self, *, sent: bool) -> DaemonUnavailable:
         return DaemonUnavailable(

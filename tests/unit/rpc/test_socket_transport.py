@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import DaemonUnavailable
+from scrubjay.model.caller import Caller
+from scrubjay.rpc.frames import encode_frame
 from scrubjay.rpc.socket_transport import SocketTransport
+from scrubjay.version import PROTOCOL, VERSION
 
 
 async def test_a_full_queue_is_retried_and_then_given_up(tmp_path: Path) -> None:
@@ -29,3 +32,30 @@ async def test_a_missing_daemon_is_not_waited_for(tmp_path: Path) -> None:
         listener.bind(str(path))
     with pytest.raises(DaemonUnavailable):
         await SocketTransport(path).open()
+
+
+@pytest.mark.parametrize("ending", ["close", "cut", "nonsense"])
+async def test_the_end_of_the_connection_ends_its_calls(tmp_path: Path, ending: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(encode_frame({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": 1}))
+        await reader.readline()
+        if ending == "nonsense":
+            writer.write(b"not JSON\n")
+        elif ending == "cut":
+            writer.close()
+        reached.set()
+        await reader.read()
+        writer.close()
+
+    path, reached = tmp_path / "d", asyncio.Event()
+    async with await asyncio.start_unix_server(serve, path=str(path)):
+        transport = SocketTransport(path)
+        calling = asyncio.create_task(transport.call("status", {}, who=Caller()))
+        await reached.wait()
+        if ending == "close":
+            await transport.close()
+        with pytest.raises(DaemonUnavailable, match="went away") as gone:
+            await asyncio.wait_for(calling, 10)
+        assert gone.value.fields["sent"]
+        await transport.close()

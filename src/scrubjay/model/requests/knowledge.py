@@ -11,7 +11,7 @@ from scrubjay.model.conflict import ConflictDetails, Duplicates, Resolved, Scan
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
-from scrubjay.model.query import LABEL, Filter
+from scrubjay.model.query import LABEL, Filter, no_filter
 from scrubjay.model.relation import Network
 from scrubjay.model.requests.memories import AsOf, IdempotencyKey, Project, Ref, Refs, RememberRequest
 from scrubjay.model.results import Context, DueReminders, Summary
@@ -89,7 +89,7 @@ class SummarizeRequest(Request[Summary]):
     """Summarize the memories of a tag, an entity, a project or a period by their central statements, oldest first."""
 
     filter: Annotated[Filter, Arg("Conditions on the memories; at least one.", flat=True)] = field(
-        default_factory=Filter
+        default_factory=no_filter
     )
     limit: Annotated[int, Arg("Maximum number of statements.", maximum=100, flags="--limit -n")] = 12
     max_tokens: Annotated[int, Arg("Token budget of the result.")] = 1000

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, cast
 from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import UNSET, Arg, ArgumentGroup, Request, Unset
 from scrubjay.model.memory import MAIN, Json, Source
-from scrubjay.model.query import LABEL, Filter, TextsFound
+from scrubjay.model.query import LABEL, Filter, TextsFound, no_filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Missing, Outcome, ReadResult, Recalled, Related, Remembered, RememberedMany, Written
 from scrubjay.model.timestamps import to_iso
@@ -183,7 +183,7 @@ class RecallRequest(Request[Recalled]):
         ),
     ] = ""
     limit: Annotated[int, Arg("Maximum number of memories.", maximum=1_000, flags="--limit -n")] = 8
-    filter: Annotated[Filter, Arg("Conditions on the memories.", flat=True)] = field(default_factory=Filter)
+    filter: Annotated[Filter, Arg("Conditions on the memories.", flat=True)] = field(default_factory=no_filter)
     from_project: Annotated[
         str,
         Arg(
@@ -245,7 +245,7 @@ class SearchTextRequest(Request[TextsFound]):
     query: Annotated[
         str, Arg("Words, prefixes and phrases.", example="voice calls", positional=True, is_searched=True)
     ]  # fmt: skip
-    filter: Annotated[Filter, Arg("Conditions on the memories.", flat=True)] = field(default_factory=Filter)
+    filter: Annotated[Filter, Arg("Conditions on the memories.", flat=True)] = field(default_factory=no_filter)
     limit: Annotated[int, Arg("Maximum number of hits.")] = 10
     offset: Annotated[int, Arg("Number of best hits to skip, for paging.", minimum=0)] = 0
 

@@ -140,13 +140,16 @@ class RpcDispatcher:
         return None
 
 
-def parse_call(verb: str, frame: Frame, *, grant: Grant = OWNER) -> RpcCall:
-    """Return the call in a frame; raises InvalidInput for an invalid frame, NotAllowed without the right."""
+def parse_call(verb: str, frame: Frame, *, grant: Grant = OWNER, who: Caller | None = None) -> RpcCall:
+    """Return the call in a frame; raises InvalidInput for an invalid frame, NotAllowed without the right.
+
+    `who` is its caller, if that was read already.
+    """
     arguments = frame.get("args", {})
     if not isinstance(arguments, dict):
         raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
     caller = frame.get("who")
-    who = parse_caller(caller)
+    who = who or parse_caller(caller)
     if grant is not OWNER:
         grant.access.require(find_verb(verb).needs, verb=verb)
         who = _restrict(grant, who, names_space=isinstance(caller, dict) and "space" in caller)

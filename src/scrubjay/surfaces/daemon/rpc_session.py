@@ -6,6 +6,7 @@ from dataclasses import field
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.lazy import dataclass
+from scrubjay.model.caller import Caller
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import error_to_json
 from scrubjay.rpc.frames import Frame, LineJoiner, LineReader, decode_frame, encode_frame
@@ -33,6 +34,8 @@ class RpcSession:
         self._uploads: dict[Json, _Upload] = {}
         # Buffers of calls whose task has not begun.
         self._buffers: dict[Json, UploadBuffer] = {}
+        # The caller of the last call, which is that of most: its checks are not repeated.
+        self._last: tuple[Json, Caller | None] = None, None
 
     async def run(self) -> None:
         """Serve the client until it disconnects."""
@@ -80,7 +83,9 @@ class RpcSession:
             verb = frame.get("verb")
             if not isinstance(verb, str):
                 raise InvalidInput("a frame needs a verb", hint='For example {"id": 1, "verb": "status"}', field="verb")
-            call = parse_call(verb, frame)
+            caller, who = self._last
+            call = parse_call(verb, frame, who=who if frame.get("who") == caller else None)
+            self._last = frame.get("who"), call.who
             if frame.get("pushes"):
                 self._uploads[call_id] = _Upload(call, self._dispatcher.new_upload())
             else:

@@ -1,7 +1,6 @@
 """The dependencies of the routes: the shared services, and the caller and the spaces of each request."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import field, replace
@@ -239,15 +238,15 @@ def _check_query_names(request: HTTPConnection) -> None:
     if not request.scope["query_string"]:
         return
     allowed = _query_parameters(cast("APIRoute", request.scope["route"]))
-    counts = Counter(name for name, _ in request.query_params.multi_items())
-    for name, count in counts.items():
+    names = [name for name, _ in request.query_params.multi_items()]
+    for name in dict.fromkeys(names):
         if name not in allowed:
             raise InvalidInput(
                 f"this route has no parameter {name[:100]!r}",
                 hint=f"It has {', '.join(allowed)}" if allowed else "",
                 field=name[:100],
             )
-        if count > 1 and not allowed[name]:
+        if not allowed[name] and (count := names.count(name)) > 1:
             raise InvalidInput(f"{name} is given {count:,} times", hint="Send it once", field=name)
 
 

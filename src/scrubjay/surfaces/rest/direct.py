@@ -89,14 +89,15 @@ class _Part:
         if self._connection:
             values[self._connection] = request
         query, headers = request.query_params, request.headers
-        for alias in query:
+        # The endpoint itself has none.
+        for alias in query if self._query else ():
             if field := self._query.get(alias):
                 sent = query.getlist(alias) if get_origin(field.field_info.annotation) is list else query[alias]
                 values[field.name] = _validated(field, sent)
         for alias, field in self._headers.items():
             if alias in headers:
                 values[field.name] = _validated(field, headers[alias])
-        if not self._required <= values.keys():
+        if self._required and not self._required <= values.keys():
             raise _UnusualError
         return values
 

@@ -161,8 +161,10 @@ def query_of(
     """Return a dependency that reads the arguments of a request from the query string, `renamed` under other names."""
     arguments = [item for item in arguments_of(kind) if item.name not in (*without, *_IN_HEADERS)]
 
+    defaults = [(item.name, _default(item)) for item in arguments]
+
     async def read_query(**values: object) -> Fields:
-        return {item.name: values[item.name] for item in arguments if values[item.name] != _default(item)}
+        return {name: values[name] for name, default in defaults if values[name] != default}
 
     parameters = [_query_parameter(item, (renamed or {}).get(item.name, item.name)) for item in arguments]
     # The signature tells FastAPI what to read.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, cast
 from urllib.parse import quote, unquote
+from weakref import ref
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json
+from scrubjay.model.results import Recalled
 from scrubjay.rpc.codec import problem, to_json
 from scrubjay.rpc.frames import encode_frame
 from scrubjay.surfaces.http.problems import is_json, not_declared_as_json, problem_response, unsupported_media_type
@@ -118,8 +120,34 @@ def is_head(scope: Scope) -> bool:
 
 def json_response(result: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return the result of a verb as a JSON response."""
-    body = encode_frame(cast("dict[str, Json]", to_json(result)))
+    body = _recalled.body_of(result) if isinstance(result, Recalled) else _body_of(result)
     return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+
+def _body_of(result: object) -> bytes:
+    return encode_frame(cast("dict[str, Json]", to_json(result)))
+
+
+class RecalledBodies:
+    """The bodies of answers, as long as someone holds these: the cache of answers holds those that may be repeated."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[int, tuple[ref[Recalled], bytes]] = {}
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    def body_of(self, answer: Recalled) -> bytes:
+        """Return the body of an answer, written once."""
+        number = id(answer)
+        if number not in self._bodies:
+            # Nothing of a memory that was purged may stay.
+            held = ref(answer, lambda _: self._bodies.pop(number, None))
+            self._bodies[number] = held, _body_of(answer)
+        return self._bodies[number][1]
+
+
+_recalled = RecalledBodies()
 
 
 def download_headers(name: str) -> dict[str, str]:
