@@ -240,6 +240,8 @@ async def _read(changes: FiledChanges, ids: Sequence[str], *, reader: TolerantRe
     store, space = reader.store, reader.space
     settled = await store.documents_about(space, SETTLED_COLLECTION, ids, limit=_MAX_CONFLICTS)
     waiting = await store.documents_about(space, PENDING_COLLECTION, ids, limit=_MAX_CONFLICTS)
+    if not settled and not waiting:
+        return changes
     between = [
         conflict
         for conflict in map(parse_conflict, settled)

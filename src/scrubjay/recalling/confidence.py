@@ -44,12 +44,15 @@ def add_evidence(
     matches: Sequence[RankedMemory], terms: QueryTerms, *, language: str, profile: Profile | None
 ) -> list[RankedMemory]:
     """Return the matches of a question with what speaks for each."""
+    if not matches:
+        return []
     counts, passages = terms.statistics.frequencies, terms.statistics.passages
     # A word that no passage has is the rarest of all.
     rarity = {term: idf(passages, counts.get(term, 0)) or math.log(2 * passages + 2) for term in terms.weights}
     total = sum(rarity.values()) or 1.0
     unknown = sum(weight for term, weight in rarity.items() if not counts.get(term)) / total
     reads = profile is not None and (language in ("", ENGLISH) or not profile.is_english)
+    words = [(f" {term} ", weight) for term, weight in rarity.items()]
 
     def weigh(best: ScoredPassage) -> Evidence:
         own, meaning = f" {best.passage.terms} ", None
@@ -57,7 +60,7 @@ def add_evidence(
             meaning = (best.cosine - profile.related) / max(0.01, profile.same - profile.related)
         return Evidence(
             meaning=meaning,
-            covered=sum([weight for term, weight in rarity.items() if f" {term} " in own]) / total,
+            covered=sum([weight for word, weight in words if word in own]) / total,
             unknown=unknown,
             decides=profile is not None and reads and "same" in profile.measured,
         )

@@ -103,12 +103,12 @@ class ContextWindow:
     @property
     def rows(self) -> tuple[StoredPassage, ...]:
         """All passages, in the order of the rows."""
-        return self._passages_at(self.order)
+        return tuple(self._passages_at(self.order))
 
     @property
     def candidates(self) -> tuple[StoredPassage, ...]:
         """The rows that can be results."""
-        return self._passages_at(self.candidate_order)
+        return tuple(self._passages_at(self.candidate_order))
 
     @property
     def candidate_order(self) -> Positions:
@@ -130,13 +130,17 @@ class ContextWindow:
         """The rows that candidates reply to."""
         return [self.row(position) for position in set(self.neighbours[self.replies > 0, 0].tolist())]
 
+    def rows_at(self, positions: Positions) -> list[StoredPassage]:
+        """Return the passages of some rows."""
+        return self._passages_at(self.order[positions])
+
     def row(self, position: int) -> StoredPassage:
         """Return the passage of a row."""
         return self.passages[int(self.order[position])]
 
-    def _passages_at(self, positions: Positions) -> tuple[StoredPassage, ...]:
+    def _passages_at(self, positions: Positions) -> list[StoredPassage]:
         listed: list[int] = positions.tolist()
-        return tuple([self.passages[position] for position in listed])
+        return [self.passages[position] for position in listed]
 
 
 def build_window(

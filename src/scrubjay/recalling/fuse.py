@@ -88,7 +88,7 @@ class WordScores:
         """Return the candidates with the best lexical scores that no search has found."""
         first = self.window.searched_count
         best = np.argsort(-self.total[first:], kind="stable")[:count]
-        return [self.window.row(first + position) for position in best.tolist()]
+        return self.window.rows_at(first + best)
 
 
 def score_words(window: ContextWindow, terms: QueryTerms, query: ParsedQuery, ranking: Ranking) -> WordScores:
@@ -233,8 +233,9 @@ def _score_pairs(
         has_both = everywhere
         for term in terms:
             has_both = has_both & is_present[term] if term in is_present else has_both
-        searched, positions = f" {pair} ", list[int](has_both.nonzero()[0].tolist())
-        having = [position for position in positions if searched in f" {window.row(position).terms} "]
+        searched, positions = f" {pair} ", has_both.nonzero()[0]
+        rows = zip(list[int](positions.tolist()), window.rows_at(positions), strict=True)
+        having = [position for position, passage in rows if searched in f" {passage.terms} "]
         if having:
             scores[having] += max(_idf(statistics, term) for term in terms)
     return scores

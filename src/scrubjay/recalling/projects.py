@@ -6,6 +6,7 @@ A fact of another project that speaks of "this repository", "the service" or "we
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import lru_cache
 from typing import Self
 
 from scrubjay.lazy import dataclass
@@ -86,6 +87,8 @@ class ProjectOrder:
         return bool(words.strip()) and words in self._question
 
 
+# Each hit has a project, and a space has few.
+@lru_cache(maxsize=1_024)
 def _key(project: str) -> str:
     return facet("", _folder(project)).removeprefix("=")
 

@@ -197,7 +197,9 @@ def _entities_of(filter_: Filter) -> tuple[Facet, ...]:
 
 def report_names(filter_: Filter, hits: Sequence[Hit]) -> list[str]:
     """Say whom the hits are about where nothing is filed under the name in the filter, only under longer ones."""
-    entity, *others = _entities_of(filter_) or ("",)
+    if not filter_.entity:
+        return []
+    entity, *others = _entities_of(filter_)
     names = list(dict.fromkeys(name for hit in hits for name in hit.entities if facet("entity", name) in others))
     is_longer = all(facet("entity", name).startswith(f"{entity} ") for name in names)
     if not names or not is_longer or any(facet("entity", name) == entity for hit in hits for name in hit.entities):

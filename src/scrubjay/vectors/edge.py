@@ -219,7 +219,7 @@ class EdgeIndex:
 
     def _complete(self, hits: Hits, vector: Vector, passing: edge.Filter, *, limit: int) -> Hits:
         # A graph search may miss points that a filter isolates; a scan does not.
-        if self._has_graph and len(hits) < min(limit, self.points):
+        if self._has_graph and len(hits) < limit and len(hits) < self.points:
             (hits,) = self._query([vector], passing, limit=limit, exact=True)
         # By number, and then by score, each without a call of Python.
         hits.sort(key=itemgetter(0))
@@ -229,9 +229,15 @@ class EdgeIndex:
     def _query(self, vectors: Sequence[Vector], passing: edge.Filter, *, limit: int, exact: bool) -> list[Hits]:
         queries = [edge_query(vector, passing, limit=limit, ef=self._tuning.ef, exact=exact) for vector in vectors]
         with edge_errors("search"):
-            # Compression may make the cosine of equal vectors exceed 1.
+            # Compression may make the cosine of equal vectors exceed 1. Without a call for each hit.
             return [
-                [(_number(hit.id), max(-1.0, min(1.0, hit.score))) for hit in hits]
+                [
+                    (
+                        number if isinstance(number := hit.id, int) else int(str(number)),
+                        score if -1.0 <= (score := hit.score) <= 1.0 else max(-1.0, min(1.0, score)),
+                    )
+                    for hit in hits
+                ]
                 for hits in self._shard.query_batch(edge.QueryBatchRequest(queries))
             ]
 
@@ -239,10 +245,6 @@ class EdgeIndex:
         _require_space(self._folder, self._tuning.spare_bytes)
         with edge_errors("apply changes"):
             self._shard.update(operation)
-
-
-def _number(point_id: object) -> int:
-    return point_id if isinstance(point_id, int) else int(str(point_id))
 
 
 def _require_space(folder: Path, spare_bytes: int) -> None:

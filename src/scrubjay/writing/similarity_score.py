@@ -52,6 +52,8 @@ def compare_texts(first: str, second: str, *, cosine: float, least: float = -1.0
     claims, other_claims = claims_of(first), claims_of(second)
     one_sided = min(count_extra_figures(claims, other_claims), _MAX_ONE_SIDED)
     similarity = (cosine + _WORD_WEIGHT * words - _ONE_SIDED_COST * one_sided) / (1 + _WORD_WEIGHT)
+    if similarity < least:
+        return TextSimilarity(similarity=max(0.0, similarity))
     differs = (
         find_differences(claims, other_claims)
         # Claims are read in English only.
@@ -121,9 +123,11 @@ def _vocabulary(terms: tuple[str, ...]) -> _Vocabulary:
         joined[first + second] = (*joined.get(first + second, ()), (first, second))
     related: dict[str, float] = {}
     for term in terms:
-        for other, closeness in _related_terms(term).items():
-            if closeness > related.get(other, 0.0):
-                related[other] = closeness
+        listed = _related_terms(term)
+        # Most terms are listed at one of them only, so that few are compared by a loop of Python.
+        closer = {other: related[other] for other in related.keys() & listed.keys() if related[other] > listed[other]}
+        related.update(listed)
+        related.update(closer)
     return _Vocabulary(frozenset(terms), joined, related)
 
 

@@ -58,6 +58,8 @@ _STATE_COLUMNS = f"""m.no, m.id, m.version, m.state, m.passage_count, m.index_di
 _READ_MEMORY = f"SELECT {_STATE_COLUMNS} FROM memories m WHERE m.space_no = ? AND m.id = ?"
 _READ_SHARERS = f"""SELECT {_STATE_COLUMNS} FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
     WHERE p.hash = ? AND p.space_no = ?"""
+# `json.dumps` would make one for each memory.
+_JSON = json.JSONEncoder(ensure_ascii=False)
 # No space has this number.
 _NO_SPACE = 0
 _Record = dict[str, str | int | float | bytes | None]
@@ -245,9 +247,11 @@ def _write_memories(connection: apsw.Connection, plan: CommitPlan, *, space_no: 
         memory_id for memory_id in plan.revised_ids if plan.before[memory_id].name != plan.memories[memory_id].name
     }
     # Live names are unique, and one may pass from memory to memory: first every renamed memory gives its name up.
-    connection.executemany(
-        f"UPDATE memories SET state = {len(STATES)} WHERE no = ?", [(numbers[memory_id],) for memory_id in renamed_ids]
-    )
+    if renamed_ids:
+        connection.executemany(
+            f"UPDATE memories SET state = {len(STATES)} WHERE no = ?",
+            [(numbers[memory_id],) for memory_id in renamed_ids],
+        )
     for memory_id in plan.revised_ids:
         record = _record(plan, memory_id)
         stored = dict(zip(_INDEXED_COLUMNS, plan.before[memory_id].columns, strict=True))
@@ -293,7 +297,7 @@ def _record(plan: CommitPlan, memory_id: str) -> _Record:
         record |= {
             "index_digest": after.index_key,
             "passage_count": after.passages,
-            "facets": json.dumps(after.facets, ensure_ascii=False),
+            "facets": _JSON.encode(after.facets),
             "passage_format": SHAPE,
         }
     return record

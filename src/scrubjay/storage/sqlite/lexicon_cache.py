@@ -29,6 +29,8 @@ Numbers = NDArray[np.int64]
 _MAX_NUMBERS = 4_000_000
 _MAX_NUMBERS_READ = 1_000_000
 _MAX_COUNTS = 200_000
+# More than what the sums of some weights differ by if they are added in another order.
+_ROUNDING = 1e-6
 # Of so many questions between two commits the log is read: of a write there are fewer.
 _FEW_USES = 8
 # After so many changes all is dropped, instead of reading their memories.
@@ -322,6 +324,11 @@ def _best(
     if passing is not None:
         lists = [numbers[_are_among(numbers, passing)] for numbers in lists]
     numbers, sums = lexicon.sum_weights(lists, [term.weight for term in rare])
+    if common and len(sums) > limit:
+        # What all common terms together do not lift among the best need not be looked up in their long lists.
+        least = np.partition(sums, -limit)[-limit] - sum(term.weight for term in common) - _ROUNDING
+        is_candidate = sums >= least
+        numbers, sums = numbers[is_candidate], sums[is_candidate]
     for term in common:
         sums[_are_among(numbers, postings[term.term])] += term.weight
     if len(sums) > limit:

@@ -210,8 +210,10 @@ class PassageTable:
         self._position_of[every] = np.arange(len(every))
         positions = np.where(around >= 0, self._position_of[around], -1)
         self._position_of[every] = -1
-        self._read_accesses(connection, every[: max(len(rows), int(positions[:, [0, AROUND]].max(initial=0)) + 1)])
         integers = self._integers[every]
+        if (integers[:, _COUNTED] != self._counting).any():
+            self._read_accesses(connection, every)
+            integers = self._integers[every]
         # The speakers of these rows alone; the unknown one is always the first.
         is_speaker = np.zeros(len(self._speaker_names), dtype=np.intp)
         is_speaker[integers[:, _SPEAKER]] = is_speaker[0] = 1
@@ -232,13 +234,16 @@ class PassageTable:
         return PassageList([*requested, *map(self._plain.__getitem__, others)], columns)
 
     def _with_others(self, rows: NDArray[np.intp], around: Integers) -> NDArray[np.intp]:
-        """Return the rows, and then those around them that are not among them, in the order of their numbers."""
-        self._position_of[rows] = 0
+        """Return the rows, and then those around them that are not among them, each once."""
+        position_of = self._position_of
         others = around[around >= 0]
-        others = others[self._position_of[others] < 0]
-        self._position_of[rows] = -1
-        _, first = np.unique(self._integers[others, _NUMBER], return_index=True)
-        return np.concatenate([rows, others[first]])
+        places = np.arange(len(others))
+        # The last place of each; of the rows themselves none.
+        position_of[others] = places
+        position_of[rows] = -1
+        others = others[position_of[others] == places]
+        position_of[others] = -1
+        return np.concatenate([rows, others])
 
     def _read_accesses(self, connection: apsw.Connection, every: NDArray[np.intp]) -> None:
         """Read the counts again after another process has counted accesses: the log does not tell of which memories."""
@@ -307,9 +312,10 @@ class _TermRows:
         slot_of[numbers] = np.arange(len(terms))
         slot_of[-1] = -1
         total = int(row_ends[-1]) if size else 0
-        places = np.repeat(self._starts - row_ends + self._sizes, self._sizes) + np.arange(total)
-        slots = slot_of[self._numbers[places]]
+        places = np.arange(total)
+        places += (self._starts - row_ends + self._sizes).repeat(self._sizes)
+        slots = slot_of.take(self._numbers.take(places))
         matches = (slots >= 0).nonzero()[0]
-        cells = slots[matches] * size + np.searchsorted(row_ends, matches, side="right")
+        cells = slots[matches] * size + row_ends.searchsorted(matches, side="right")
         counts = np.bincount(cells, minlength=len(terms) * size)
         return counts.reshape(len(terms), size).astype(np.float32)

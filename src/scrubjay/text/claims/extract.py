@@ -55,6 +55,8 @@ class Claims:
     words: tuple[str, ...] = ()
 
 
+_KINDS = tuple(field.name for field in fields(Claims))
+_CLAIMING = frozenset((*NUMBER_WORDS, *NEGATIONS, *AXES))
 _LABELS = {
     "numbers": "number", "dates": "date", "versions": "version", "names": "name", "links": "link",
     "identifiers": "identifier", "quotes": "quotation",
@@ -74,6 +76,8 @@ def find_differences(first: Claims, second: Claims) -> tuple[str, ...]:
     differences = [
         f"{label}: {_list_claims(left)} or {_list_claims(right)}"
         for kind, label in _LABELS.items()
+        # Most texts have no claims of most kinds; a name may be among the openings.
+        if kind == "names" or (getattr(first, kind) and getattr(second, kind))
         for left, right in [_unmatched(first, second, kind)]
         if left and right
     ]
@@ -109,14 +113,17 @@ def added_claims(inputs: Sequence[str], output: str) -> tuple[str, ...]:
 
 def _read_claims(text: str) -> Claims:
     pieces = pieces_of(text)
-    claims: dict[str, list[str]] = {field.name: [] for field in fields(Claims)}
-    days = find_days(pieces)
+    claims: dict[str, list[str]] = {kind: [] for kind in _KINDS}
+    words, days = claims["words"], find_days(pieces)
     for at, piece in enumerate(pieces):
         if at in days:
             if days[at]:
                 claims["dates"].append(days[at])
         elif piece.kind == "word":
-            _add_word(pieces, at, claims)
+            words.append(piece.low)
+            # Most words claim nothing.
+            if piece.capital or piece.low in _CLAIMING or piece.low.endswith("n't"):
+                _add_word(pieces, at, claims)
         elif piece.kind != "sign":
             for kind, claim in _read_piece(piece):
                 claims[kind].append(claim)
@@ -131,7 +138,6 @@ def _cached_claims(text: str) -> Claims:
 def _add_word(pieces: Sequence[TextPiece], at: int, claims: dict[str, list[str]]) -> None:
     piece = pieces[at]
     word = piece.low
-    claims["words"].append(word)
     if word in NUMBER_WORDS:
         claims["numbers"].append(NUMBER_WORDS[word])
     if word in NEGATIONS or word.endswith("n't"):
@@ -260,6 +266,8 @@ def _without_affix(word: str) -> tuple[str, ...]:
 
 def _opposite_states(first: Claims, second: Claims) -> list[tuple[str, str]]:
     """Return the states in which the texts are at different ends of an axis."""
+    if not (first.states and second.states):
+        return []
     left, right = _ends_of(first), _ends_of(second)
     return [
         (next(iter(ends.values())), next(iter(right[axis].values())))
@@ -280,7 +288,7 @@ def _different_order(first: Claims, second: Claims) -> tuple[str, ...]:
     """Describe the same words with exchanged names or figures: John helps Maria, Maria helps John."""
     if first.words == second.words and first.numbers == second.numbers:
         return ()
-    if sorted(first.words) != sorted(second.words):
+    if len(first.words) != len(second.words) or sorted(first.words) != sorted(second.words):
         return ()
     names = {*first.names, *first.openings, *second.names, *second.openings}
     for left, right in (

@@ -8,7 +8,7 @@ import binascii
 import codecs
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from itertools import islice
 from typing import NamedTuple
@@ -36,6 +36,8 @@ _LOOKALIKES = str.maketrans(
 _LEAD_LENGTH = 24
 # A single word, such as a label, orders nothing.
 _LABEL = regex(r"[A-Za-z0-9_-]*+")
+# The results for so many texts of so many characters are kept.
+_CACHED_TEXTS, _SHORT = 1_024, 64
 
 
 class OrderRule(NamedTuple):
@@ -77,9 +79,19 @@ _START, _SPELT = regex(_PARTS["start"]), regex(_PARTS["spelt"])
 
 def find_injections(text: str) -> tuple[str, ...]:
     """Return a description of each suspicious part of a text; empty when it has none."""
-    labels: dict[str, None] = {}
     if _LABEL.fullmatch(text) and len(text) < _MIN_ENCODED:
         return ()
+    return _find_in_short(text) if len(text) <= _SHORT else _find(text)
+
+
+# Mostly the tags and the entities of a text, which many texts have in common.
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _find_in_short(text: str) -> tuple[str, ...]:
+    return _find(text)
+
+
+def _find(text: str) -> tuple[str, ...]:
+    labels: dict[str, None] = {}
     if not text.isascii():
         hidden = _TAGS.findall(text)
         if hidden or _INVISIBLE_ROW.search(text):
