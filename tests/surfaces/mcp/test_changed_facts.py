@@ -277,7 +277,8 @@ async def test_another_value_in_any_language_is_never_merged(
         together = await call(days.client, "remember", items=[{"text": newer} for _, newer in pairs[3:]])
         written = [*alone, *together["results"]]
         assert [answer["action"] for answer in written] == ["created"] * len(pairs)
-        stored = (await call(days.client, "read", ids=[answer["id"] for answer in former]))["memories"]
+        ids = [answer["id"] for answer in former]
+        stored = (await call(days.client, "read", ids=ids, max_tokens=4_000))["memories"]
         assert all(older in memory["text"] for (older, _), memory in zip(pairs, stored, strict=True))
 
 
