@@ -22,7 +22,7 @@ _FEW = 2
 # for a while.
 _MANY, _WITHIN_SECONDS, _IDLE_SECONDS = 50, 10.0, 120.0
 # This process also has the clients, the models and the writes: it answers a question if it has so many times fewer.
-_SHARE = 12
+_SHARE = 48
 
 
 class RecallProcesses:
