@@ -27,7 +27,7 @@ async def test_writes_that_arrive_together_share_their_commits(wiring: Wiring, m
         for number in range(MANY)
     ]
     async with asyncio.timeout(PATIENCE):
-        while writer._queue.qsize() < MANY:
+        while writer._queue.qsize() < MANY:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0.001)
     commits, jobs = writer.commits, writer.jobs
     released.set()
