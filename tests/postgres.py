@@ -76,7 +76,9 @@ class Server:
         self._configured = _DURABLE if durable else _QUICK
         data = folder / "data"
         data.mkdir(exist_ok=True)
-        self._server = PostgresServer(data, cleanup_mode=None)
+        # For root, who may not run a server, it adds a user to the system: two processes at once would spoil the list.
+        with _alone(_place() / f"scrubjay-pg-of-{os.getuid()}"):
+            self._server = PostgresServer(data, cleanup_mode=None)
 
     def start(self) -> None:
         """Start it unless it runs."""
