@@ -48,7 +48,7 @@ CURATION_SIZES ?= 4000 20000
 PROFILE_SIZES ?= 1000 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour dist test test-failures test-browser test-training coverage shape vocabulary test-postgres check interop bench bench-full bench-million bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code profile docs pictures lock lock-interop clean
+.PHONY: help run tour dist test test-failures test-browser test-training coverage shape vocabulary test-postgres test-postgres-scenarios test-postgres-surfaces check interop bench bench-full bench-million bench-scale bench-recall bench-lives bench-writing bench-knowledge bench-notes bench-curation bench-code profile docs pictures lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -89,10 +89,14 @@ shape: $(DONE)/test ## print the shape of the package: sizes, names, what is cov
 vocabulary: $(DONE)/test ## list the places of words that the project does not use
 	@$(BIN)/python -m scripts.vocabulary
 
+test-postgres: test-postgres-scenarios test-postgres-surfaces ## run the scenarios on PostgreSQL and Qdrant, and the tests of all surfaces once more, on PostgreSQL
+
+test-postgres-scenarios: $(DONE)/test
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 --servers=only tests/scenarios
+
 # tests/surfaces/conftest.py leaves out tests without a data folder: they use no store. All cases of a test run on the
 # embedded store; one of each shows whether the other store differs.
-test-postgres: $(DONE)/test ## run the scenarios on PostgreSQL and Qdrant, and the tests of all surfaces once more, on PostgreSQL
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 --servers=only tests/scenarios
+test-postgres-surfaces: $(DONE)/test
 	SCRUBJAY_TEST_BACKEND=postgres $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 \
 		--cases=1 tests/surfaces $(ARGS)
 
