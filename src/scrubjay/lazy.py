@@ -5,6 +5,7 @@ A process loads several hundred of both and uses a few dozen. Compiling all took
 
 import dataclasses
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -16,6 +17,9 @@ T = TypeVar("T")
 _MAKING = ("__init__",)
 _COMPARING = ("__repr__", "__eq__", "__hash__")
 _COMPILED = (*_MAKING, *_COMPARING)
+# From so many fields on, changing the class of an object twice takes less than setting each field past the refusal.
+_MANY_FIELDS = 4
+_compiling = threading.RLock()
 
 
 def _decorator(
@@ -23,7 +27,7 @@ def _decorator(
 ) -> Callable[[type[T]], type[T]]:
     def decorate(kind: type[T]) -> type[T]:
         bases = [base for base in kind.__mro__ if dataclasses.is_dataclass(base)]
-        is_lazy = all(base.__setattr__ is _refuse for base in bases) and kind.__dict__.keys().isdisjoint(_COMPILED)
+        is_lazy = all(base.__delattr__ is _refuse for base in bases) and kind.__dict__.keys().isdisjoint(_COMPILED)
         # What is written by hand, or inherited from that, is left to the standard library.
         if not (frozen and eq and is_lazy):
             return dataclasses.dataclass(frozen=frozen, eq=eq, slots=slots, kw_only=kw_only)(kind)
@@ -44,16 +48,18 @@ def _decorator(
 
 def _compile_first(kind: type[object], name: str) -> Callable[..., object]:
     def compile_and_call(self: object, /, *arguments: object, **options: object) -> object:
-        _compile(kind, _MAKING if name in _MAKING else _COMPARING)
+        with _compiling:
+            if kind.__dict__[name] is compile_and_call:
+                _compile(kind, _MAKING if name in _MAKING else _COMPARING)
         return getattr(kind, name)(self, *arguments, **options)
 
     return compile_and_call
 
 
 def _compile(kind: type[Any], names: tuple[str, ...]) -> None:
-    """Give a class methods of a dataclass of the same fields; doing it twice does no harm."""
+    """Give a class methods of a dataclass of the same fields."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
-    namespace: dict[str, object] = {
+    namespace: dict[str, Any] = {
         "__annotations__": {name: field.type for name, field in fields.items()},
         "__doc__": kind.__doc__,
         "__module__": kind.__module__,
@@ -62,9 +68,52 @@ def _compile(kind: type[Any], names: tuple[str, ...]) -> None:
     if hasattr(kind, "__post_init__"):
         namespace["__post_init__"] = kind.__post_init__
     has_slots, makes = "__slots__" in kind.__dict__, names == _MAKING
+    if makes and _can_thaw(kind):
+        _put(kind, _thawing(kind, namespace, fields))
+        return
     decorate = dataclasses.dataclass(frozen=True, slots=has_slots, init=makes, repr=not makes, eq=not makes)
     twin = decorate(type(kind.__name__, (), namespace | fields))
     _put(kind, {name: getattr(twin, name) for name in names})
+
+
+def _can_thaw(kind: type[Any]) -> bool:
+    # An object of a subclass may have more than the slots of its base.
+    is_alone = kind.__bases__ == (object,) and not kind.__subclasses__() and "__init_subclass__" not in kind.__dict__
+    return is_alone and "__slots__" in kind.__dict__ and len(dataclasses.fields(kind)) >= _MANY_FIELDS
+
+
+def _thawing(kind: type[Any], namespace: Mapping[str, Any], fields: Mapping[str, object]) -> dict[str, object]:
+    """Return methods that make an object in a third of the time: until its fields are set it is of another class.
+
+    That class has the same slots and refuses no change. It is the first that the `__init__` sets, as if it were a
+    field; nothing else has it.
+    """
+
+    def thaw_or_refuse(self: object, name: str, value: object) -> None:
+        if value is not thawed:
+            _refuse(self, name)
+        object.__setattr__(self, "__class__", thawed)
+
+    def freeze(self: Any) -> None:
+        self.__class__ = kind
+        if has_checks:
+            self.__post_init__()
+
+    def init_subclass(_: object) -> None:
+        _put(kind, {"__init__": _compile_first(kind, "__init__")})
+
+    has_checks = hasattr(kind, "__post_init__")
+    thawed = type(kind.__name__, (), {"__slots__": kind.__slots__, "__post_init__": freeze})
+    first = {"_thawed": dataclasses.field(init=False, default_factory=lambda: thawed)}
+    annotations = {"_thawed": type, **namespace["__annotations__"]}
+    twin = type(kind.__name__, (), {
+        **namespace, **first, **fields, "__annotations__": annotations, "__post_init__": freeze,
+    })  # fmt: skip
+    init = dataclasses.dataclass(repr=False, eq=False)(twin).__init__
+    # In this order: another thread may make an object meanwhile.
+    return {
+        "__init_subclass__": classmethod(init_subclass), "__setattr__": thaw_or_refuse, "__init__": init,
+    }  # fmt: skip
 
 
 def _set_frozen(kinds: Iterable[Any], *, frozen: bool) -> None:

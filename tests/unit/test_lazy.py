@@ -5,7 +5,7 @@ import dataclasses
 import pickle
 import re
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import pytest
 
@@ -42,6 +42,43 @@ class Pair:
 
     first: int
     second: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """It has fields of all kinds, enough that they are set together, and changes one of them afterwards."""
+
+    first: int
+    second: int = 2
+    third: dict[str, int] = dataclasses.field(default_factory=dict[str, int], kw_only=True)
+    fourth: str = dataclasses.field(kw_only=True)
+    fifth: tuple[int, ...] = dataclasses.field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse an empty field, and put another in order."""
+        if not self.fourth:
+            raise ValueError("no fourth")
+        object.__setattr__(self, "fifth", tuple(sorted(self.fifth)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unchecked:
+    """It has as many fields, and nothing to do afterwards."""
+
+    first: int
+    second: int = 2
+    third: int = 3
+    fourth: list[int] = dataclasses.field(default_factory=list[int], init=False)
+
+
+class Same(Wide):
+    """A subclass with a dictionary, which is no dataclass itself."""
+
+
+class Slotted(Wide):
+    """A subclass with the very same slots."""
+
+    __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +141,55 @@ def test_nothing_changes_before_or_after_the_first_use() -> None:
         assert pair.first == 1
     with pytest.raises(TypeError, match="non-frozen"):
         dataclasses.dataclass(type("Loose", (Pair,), {}))
+
+
+@pytest.mark.parametrize("kind", [Wide, Same, Slotted])
+def test_fields_that_are_set_together_are_those_of_the_standard_library(kind: type[Wide]) -> None:
+    wide, other = kind(1, fourth="x", fifth=(3, 1)), kind(first=1, second=5, third={"a": 1}, fourth="y")
+    assert (wide.first, wide.second, wide.third, wide.fourth, wide.fifth) == (1, 2, {}, "x", (1, 3))
+    assert (other.second, other.third, other.fifth) == (5, {"a": 1}, ())
+    assert wide.third is not kind(1, fourth="x").third
+    assert type(wide) is kind
+    assert [make(wide) == wide for make in (copy.copy, copy.deepcopy, dataclasses.replace)] == [True] * 3
+    for change in (lambda: setattr(wide, "first", 9), lambda: delattr(wide, "first")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            change()
+
+
+def test_fields_that_are_set_together_may_have_no_check() -> None:
+    unchecked = Unchecked(first=1)
+    assert (type(unchecked), unchecked.fourth) == (Unchecked, [])
+    assert [field.type for field in dataclasses.fields(unchecked)] == [int, int, int, list[int]]
+    assert dataclasses.replace(unchecked, second=5) == Unchecked(first=1, second=5) != unchecked
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        unchecked.third = 4  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_subclass_may_come_after_the_first_object() -> None:
+    assert Unchecked(first=1).third == 3
+    late = type("Late", (Unchecked,), {"__slots__": ("more",)})
+    assert (type(late(first=7)), late(first=7).first) == (late, 7)
+    decorated: Any = dataclass(frozen=True, slots=True, kw_only=True)(
+        type("Decorated", (Unchecked,), {"__annotations__": {"fifth": int}, "fifth": 5})
+    )
+    made = decorated(first=8)
+    assert (type(made), made.fifth, made.fourth) == (decorated, 5, [])
+    assert type(Unchecked(first=1)) is Unchecked
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.first = 9
+
+
+def test_what_is_missing_or_refused_of_many_fields_is_said_as_by_the_standard_library() -> None:
+    assert pickle.loads(pickle.dumps(Wide(1, fourth="x"))) == Wide(1, fourth="x")
+    make = cast("Callable[..., Wide]", Wide)
+    with pytest.raises(TypeError, match=r"^Wide.__init__\(\) missing 1 required positional argument: 'first'$"):
+        make()
+    with pytest.raises(TypeError, match=r"^Wide.__init__\(\) missing 1 required keyword-only argument: 'fourth'$"):
+        make(1)
+    with pytest.raises(TypeError, match=r"^Wide.__init__\(\) got an unexpected keyword argument 'sixth'$"):
+        make(1, fourth="x", sixth=6)
+    with pytest.raises(ValueError, match="no fourth"):
+        Wide(1, fourth="")
 
 
 _UNCOMPILED = {name: getattr(Pair, name) for name in ("__init__", "__repr__", "__eq__", "__hash__")}
