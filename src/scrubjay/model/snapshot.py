@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
@@ -43,7 +43,7 @@ def as_json(memory: Memory) -> dict[str, Json]:
 
 
 def from_body(
-    body: Mapping[str, Json],
+    body: Mapping[str, Json | datetime],
     *,
     memory_id: str,
     space: str,
@@ -51,7 +51,7 @@ def from_body(
     last_accessed: datetime | None = None,
     access_count: int = 0,
 ) -> Memory:
-    """Read a memory from its body; raises InvalidInput for a malformed one."""
+    """Read a memory from its body, whose times may be read already; raises InvalidInput for a malformed one."""
     values = {name: _READERS[name](name, value) for name, value in body.items() if name in _READERS}
     for required in ("name", "created_at", "updated_at"):
         if required not in values:
@@ -77,15 +77,12 @@ def source_to_json(source: Source) -> dict[str, Json]:
 def source_from_json(value: Json) -> Source:
     """Read a source."""
     source_fields = _object("source", value)
-    return Source(
-        session=_text("source.session", source_fields.get("session", "")),
-        conversation=_text("source.conversation", source_fields.get("conversation", "")),
-        at=_optional_moment("source.at", source_fields.get("at")),
-        method=_method("source.method", source_fields.get("method", Method.MANUAL)),
-        agent=_text("source.agent", source_fields.get("agent", "")),
-        tool=_text("source.tool", source_fields.get("tool", "")),
-        trust=_trust("source.trust", source_fields.get("trust", Trust.UNKNOWN)),
-    )
+    values = {
+        name: read(f"source.{name}", source_fields[name])
+        for name, read in _SOURCE_READERS.items()
+        if name in source_fields
+    }
+    return cast("Callable[..., Source]", Source)(**values)
 
 
 def observation_to_json(observation: Observation) -> dict[str, Json]:
@@ -145,11 +142,13 @@ def _count(name: str, value: Json) -> int:
     return value
 
 
-def _moment(name: str, value: Json) -> datetime:
+def _moment(name: str, value: Json | datetime) -> datetime:
+    if isinstance(value, datetime):
+        return value
     return parse_moment(_text(name, value), field=name)
 
 
-def _optional_moment(name: str, value: Json) -> datetime | None:
+def _optional_moment(name: str, value: Json | datetime) -> datetime | None:
     return None if value is None else _moment(name, value)
 
 
@@ -207,16 +206,16 @@ def _flags(name: str, value: Json) -> tuple[Flag, ...]:
 
 
 def _one_of(choices: type[Chosen]) -> Callable[[str, Json], Chosen]:
+    # In a dictionary a value is found sooner than by the class.
+    by_value = {choice.value: choice for choice in choices}
+
     def choose(name: str, value: Json) -> Chosen:
-        try:
-            return choices(_text(name, value))
-        except ValueError:
-            raise _wrong(name, "one of " + ", ".join(choices), value) from None
+        choice = by_value.get(_text(name, value))
+        if choice is None:
+            raise _wrong(name, "one of " + ", ".join(choices), value)
+        return choice
 
     return choose
-
-
-_method, _trust = _one_of(Method), _one_of(Trust)
 
 
 def _source(_: str, value: Json) -> Source:
@@ -227,7 +226,7 @@ def _wrong(name: str, expected: str, value: Json) -> InvalidInput:
     return InvalidInput(f"{name} must be {expected}, not {type(value).__name__} {str(value)[:60]!r}", field=name)
 
 
-_READERS: dict[str, Callable[[str, Json], object]] = {
+_READERS: dict[str, Callable[[str, Any], object]] = {
     **dict.fromkeys(
         (
             "name", "title", "kind", "category", "project", "scope", "content",
@@ -250,6 +249,12 @@ _READERS: dict[str, Callable[[str, Json], object]] = {
     "metadata": _object,
 }  # fmt: skip
 
+_SOURCE_READERS: dict[str, Callable[[str, Json], object]] = {
+    **dict.fromkeys(("session", "conversation", "agent", "tool"), _text),
+    "at": _optional_moment,
+    "method": _one_of(Method),
+    "trust": _one_of(Trust),
+}  # fmt: skip
 _SOURCE_DEFAULTS: dict[str, object] = {field.name: getattr(Source(), field.name) for field in fields(Source)}
 _DEFAULTS: dict[str, object] = {
     field.name: (field.default_factory() if field.default_factory is not MISSING else field.default)

@@ -19,7 +19,7 @@ from scrubjay.model.snapshot import from_body
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import MemoryHistory, Version
 from scrubjay.ports import DamagedBody
-from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode_delta, parse, unpack
+from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode_delta, parse_values, unpack
 from scrubjay.storage.rows import id_bytes, id_text, relation_from_text
 
 # The most bodies that a dictionary is trained on, and that one transaction repacks.
@@ -79,7 +79,7 @@ class BodyCache:
         if encoded.encoding is Encoding.DELTA or encoded.size > _CACHED_BODY_BYTES:
             plain = self.decompress(version, dictionaries=dictionaries, newer=newer)
             return from_body(
-                parse(plain), memory_id=memory_id, space=space, version=version.number,
+                parse_values(plain), memory_id=memory_id, space=space, version=version.number,
                 last_accessed=None if accessed is None else from_micros(accessed), access_count=count,
             )  # fmt: skip
         memory = self._read_small(encoded, dictionaries(encoded.dictionary), memory_id, space, version.number)
@@ -143,8 +143,8 @@ class BodyCache:
         written = self._written.pop((encoded, memory_id, space, version), None)
         if written is not None:
             return written
-        body = parse(unpack(encoded, dictionary=dictionary))
-        return from_body(body, memory_id=memory_id, space=space, version=version)
+        values = parse_values(unpack(encoded, dictionary=dictionary))
+        return from_body(values, memory_id=memory_id, space=space, version=version)
 
 
 def extend_chain(

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from enum import IntEnum
 from functools import cache, cached_property
 from importlib.resources import files
@@ -13,7 +14,7 @@ import zstandard
 from scrubjay.errors import BodyDamaged
 from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
-from scrubjay.storage.compact import from_compact, head_bytes, is_compact, to_compact, to_json
+from scrubjay.storage.compact import from_compact, head_bytes, is_compact, to_compact, to_json, values_of_compact
 
 # Below this a zstd frame saves nothing worth a decompression.
 SMALLEST_COMPRESSED = 100
@@ -168,6 +169,11 @@ def parse(plain: bytes) -> dict[str, Json]:
         return from_compact(plain)
     body: dict[str, Json] = json.loads(plain.decode("utf-8", "surrogatepass"))
     return body
+
+
+def parse_values(plain: bytes) -> Mapping[str, Json | datetime]:
+    """Return the same for reading a memory: the times that the compact form has as numbers never become texts."""
+    return values_of_compact(plain) if is_compact(plain) else parse(plain)
 
 
 def train(samples: Sequence[bytes], *, number: int) -> Dictionary | None:

@@ -8,12 +8,14 @@ A body that this form cannot hold exactly is stored as JSON.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import TypeVar
 
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import from_micros, to_iso, to_micros
 
+T = TypeVar("T")
 _MARK = 0x80
 _OWN_UPDATE = 0x01
 # How `last_confirmed` is stored: not at all, as another time, or as its own.
@@ -78,17 +80,28 @@ def to_compact(body: Mapping[str, Json]) -> bytes | None:
 
 def from_compact(plain: bytes) -> dict[str, Json]:
     """Return the body of a compact form."""
+    return _read(plain, time=_text_of)
+
+
+def values_of_compact(plain: bytes) -> dict[str, Json | datetime]:
+    """Return the same, with the times of the memory as times; those of its observations and sources are texts."""
+    return _read(plain, time=from_micros)
+
+
+def _read(plain: bytes, *, time: Callable[[int], T]) -> dict[str, Json | T]:
+    """Return the body of a compact form, whose times are made of microseconds."""
     first, at = plain[0], head_bytes(plain)
     created = int.from_bytes(plain[1 : 1 + _TIME_BYTES])
-    created_at = to_iso(from_micros(created))
-    updated_at = _text_of(plain[1 + _TIME_BYTES : 1 + 2 * _TIME_BYTES]) if first & _OWN_UPDATE else created_at
+    created_at = updated_at = time(created)
+    if first & _OWN_UPDATE:
+        updated_at = time(int.from_bytes(plain[1 + _TIME_BYTES : 1 + 2 * _TIME_BYTES]))
     content, name, *more = plain[at:].decode("utf-8", "surrogatepass").split(_SEPARATOR, 2 + bool(first & _HAS_TAGS))
-    body: dict[str, Json] = {"name": name, "created_at": created_at, "updated_at": updated_at}
+    body: dict[str, Json | T] = {"name": name, "created_at": created_at, "updated_at": updated_at}
     if content:
         body["content"] = content
     confirmation = first & _CONFIRMED
     if confirmation == _OWN_CONFIRMATION:
-        body["last_confirmed"] = _text_of(plain[at - _TIME_BYTES : at])
+        body["last_confirmed"] = time(int.from_bytes(plain[at - _TIME_BYTES : at]))
     elif confirmation:
         body["last_confirmed"] = created_at if confirmation == _CONFIRMED_AT_CREATION else updated_at
     if first & _HAS_TAGS:
@@ -120,8 +133,8 @@ def _confirmation(confirmed: int, created: int, updated: int) -> int:
     return _CONFIRMED_AT_UPDATE if confirmed == updated else _OWN_CONFIRMATION
 
 
-def _text_of(time: bytes) -> str:
-    return to_iso(from_micros(int.from_bytes(time)))
+def _text_of(micros: int) -> str:
+    return to_iso(from_micros(micros))
 
 
 def _micros(value: Json) -> int | None:
@@ -167,7 +180,7 @@ def _longer(observation: Json, created: int) -> Json:
     if not isinstance(observation, list):
         return observation
     text, offset, *others = observation
-    longer: dict[str, Json] = {"text": text, "recorded_at": to_iso(from_micros(created + int(str(offset))))}
+    longer: dict[str, Json] = {"text": text, "recorded_at": _text_of(created + int(str(offset)))}
     for more in others:
         if isinstance(more, dict):
             longer |= more

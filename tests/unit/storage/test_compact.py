@@ -13,7 +13,17 @@ from tests.unit.strategies import memories, moments, some_examples, texts, value
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.snapshot import from_body, to_body
 from scrubjay.model.timestamps import to_iso
-from scrubjay.storage.codec import Encoded, Encoding, decode, encode, encode_delta, generic_dictionary, parse, unpack
+from scrubjay.storage.codec import (
+    Encoded,
+    Encoding,
+    decode,
+    encode,
+    encode_delta,
+    generic_dictionary,
+    parse,
+    parse_values,
+    unpack,
+)
 from scrubjay.storage.compact import from_compact, head_bytes, is_compact, to_compact, to_json
 
 CREATED, LATER, LAST = "2026-05-31T14:00:00.123456Z", "2026-06-01T09:30:00Z", "2026-06-02T00:00:00Z"
@@ -53,8 +63,10 @@ def test_every_memory_comes_back(memory: Memory) -> None:
     encoded = encode(body, dictionary=generic_dictionary())
     assert decode(encoded, dictionary=generic_dictionary()) == body
     assert encoded.size == len(to_json(body))
-    read = from_body(parse(unpack(encoded, dictionary=generic_dictionary())), memory_id="m", space="s", version=1)
+    plain = unpack(encoded, dictionary=generic_dictionary())
+    read = from_body(parse(plain), memory_id="m", space="s", version=1)
     assert to_body(read) == body
+    assert from_body(parse_values(plain), memory_id="m", space="s", version=1) == read
 
 
 moment_texts = moments.map(to_iso) | texts
