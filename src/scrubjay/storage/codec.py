@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import IntEnum
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import TypeVar
 
 import zstandard
 
@@ -29,6 +30,9 @@ _GENERIC = 0
 _CHECKSUM_BYTES = 8
 _DICTIONARY_BYTES = 112_640
 _MAX_BODY_BYTES = 256 * 1024 * 1024
+_SHORT_BODY = 64 * 1024
+
+T = TypeVar("T")
 
 
 class Encoding(IntEnum):
@@ -98,15 +102,36 @@ class _Packing:
         self._compression.precompute_compress(compression_params=self._parameters)
         self._decompression = zstandard.ZstdCompressionDict(data)
         self._frame = frame
+        # Those that no thread uses at the moment: a new one takes as long as six bodies, or thirty to decompress.
+        self._compressors: list[zstandard.ZstdCompressor] = []
+        self._decompressors: list[zstandard.ZstdDecompressor] = []
 
     def compress(self, plain: bytes) -> bytes:
-        # Threads must not share a compressor; with a precomputed dictionary a new one costs little.
-        compressor = zstandard.ZstdCompressor(dict_data=self._compression, compression_params=self._parameters)
-        return compressor.compress(plain)
+        compressor = _take(self._compressors) or zstandard.ZstdCompressor(
+            dict_data=self._compression, compression_params=self._parameters
+        )
+        packed = compressor.compress(plain)
+        # After a long body it would keep much memory.
+        if len(plain) <= _SHORT_BODY:
+            self._compressors.append(compressor)
+        return packed
 
     def decompress(self, data: bytes) -> bytes:
-        decompressor = zstandard.ZstdDecompressor(dict_data=self._decompression, format=self._frame)
-        return decompressor.decompress(data, max_output_size=_MAX_BODY_BYTES)
+        decompressor = _take(self._decompressors) or zstandard.ZstdDecompressor(
+            dict_data=self._decompression, format=self._frame
+        )
+        plain = decompressor.decompress(data, max_output_size=_MAX_BODY_BYTES)
+        if len(plain) <= _SHORT_BODY:
+            self._decompressors.append(decompressor)
+        return plain
+
+
+def _take(idle: list[T]) -> T | None:
+    try:
+        return idle.pop()
+    except IndexError:
+        # All are in use: threads must not share one.
+        return None
 
 
 @cache
