@@ -580,4 +580,7 @@ class SqliteStore:
         return self._read_one(job, *arguments, **options) if is_one else self._read_now(job, *arguments, **options)
 
     async def _read(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
+        if isinstance(self._readers, OpenTransaction):
+            # It shows every statement the same state. For a savepoint, SQLite would write the postings to disk.
+            return self._readers.run_now(job, *arguments, **options)
         return await self._readers.run(lambda connection: job(connection, *arguments, **options))

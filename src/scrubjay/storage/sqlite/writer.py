@@ -214,13 +214,14 @@ class OpenTransaction:
     def __init__(self, connection: apsw.Connection, *, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self._errors = mapped_errors(path)
         self._is_closed = False
         # A connection works in one thread at a time.
         self._using = threading.Lock()
 
     def run_now(self, job: Callable[Concatenate[apsw.Connection, P], T], *arguments: P.args, **options: P.kwargs) -> T:
         """Run a job that only reads."""
-        with self._using, mapped_errors(self._path):
+        with self._using, self._errors:
             if self._is_closed or not self._connection.in_transaction:
                 # A full disk, for one, ends the whole transaction.
                 raise StoreError("the transaction was rolled back", hint="Try again", path=str(self._path))
