@@ -11,7 +11,9 @@ _last = 0
 
 def new_id() -> str:
     """Return a UUIDv7 that sorts after every earlier one of this process."""
-    return str(uuid.UUID(int=_next_number()))
+    # Sliced, because a UUID object costs more than the number.
+    digits = f"{_next_number():032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def is_id(text: str) -> bool:

@@ -42,7 +42,7 @@ def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ..
     """
     language = language_of(_beginning(memory)) if with_terms else ""
     find_terms = partial(stored_terms, language=language) if with_terms else _no_terms
-    header = find_terms(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
+    header = find_terms(_header(memory)) if with_terms else ()
     mark = (LANGUAGE_TERMS[language],) if language in LANGUAGE_TERMS else ()
     subject = terms_of(memory.entity) if with_terms else ()
     passages: list[Passage] = []
@@ -68,6 +68,11 @@ def passages_of(memory: Memory, *, with_terms: bool = True) -> tuple[Passage, ..
             )
         )
     return _add_picture(memory, passages, header=header) if media_type_in(memory) else tuple(passages)
+
+
+def _header(memory: Memory) -> str:
+    """Return the words by which every passage of a memory is found."""
+    return " ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date)))
 
 
 def _beginning(memory: Memory) -> str:
