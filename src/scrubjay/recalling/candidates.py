@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from math import isfinite
 
 import numpy as np
@@ -98,12 +99,15 @@ async def gather_candidates(
         searching.cancel()
     is_complete = is_given
     if numbers is None:
-        bounds = _upper_bounds(lexical, dense)
-        if query.spans:
-            bounds = await _add_dated(bounds, query, terms, dense, search=search)
         question = query.question
         is_partial = len(lexical) >= _LEXICAL_LIMIT + deeper or len(dense.cosines) >= DENSE_LIMIT + deeper
-        if is_partial and question.from_project and not question.filter.project:
+        adds_own = is_partial and bool(question.from_project) and not question.filter.project
+        # What is added raises others too.
+        is_extended = adds_own or bool(query.spans)
+        bounds = _upper_bounds(lexical, dense, limit=None if is_extended else _RANKED_LIMIT + deeper)
+        if query.spans:
+            bounds = await _add_dated(bounds, query, terms, dense, search=search)
+        if adds_own:
             bounds = await _add_own(bounds, query, terms, dense, search=search)
         numbers = sorted(bounds, key=bounds.__getitem__, reverse=True)[: _RANKED_LIMIT + deeper]
         is_complete = (
@@ -189,12 +193,20 @@ def _with_cosines(dense: DenseMatches, cosines: dict[int, float]) -> DenseMatche
     )
 
 
-def _upper_bounds(lexical: Mapping[int, float], dense: DenseMatches) -> dict[int, float]:
-    """Return the best possible score of each passage: one that a search misses scores at most as its last match."""
-    words, meaning = min(lexical.values(), default=0.0), dense.weight * min(dense.cosines.values(), default=0.0)
-    bounds = {number: score + meaning for number, score in lexical.items()}
-    for number, cosine in dense.cosines.items():
-        bounds[number] = lexical.get(number, words) + dense.weight * cosine
+def _upper_bounds(lexical: Mapping[int, float], dense: DenseMatches, *, limit: int | None = None) -> dict[int, float]:
+    """Return the best possible score of each passage: one that a search misses scores at most as its last match.
+
+    With a `limit`, those that cannot be among so many best ones are left out: the first lexical matches are the best.
+    """
+    cosines, weight = dense.cosines, dense.weight
+    words, meaning = min(lexical.values(), default=0.0), weight * min(cosines.values(), default=0.0)
+    if limit is None:
+        bounds = {number: score + meaning for number, score in lexical.items()}
+    else:
+        bounds = {number: score + meaning for number, score in islice(lexical.items(), limit)}
+        # In the order of the matches, which decides among equals.
+        bounds |= {number: 0.0 for number in islice(lexical, limit, None) if number in cosines}
+    bounds |= {number: lexical.get(number, words) + weight * cosine for number, cosine in cosines.items()}
     return bounds
 
 

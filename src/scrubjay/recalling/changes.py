@@ -312,6 +312,8 @@ def _for_siblings(changes: FiledChanges) -> FiledChanges:
     for memory in changes.memories.values():
         if memory.group:
             by_group.setdefault(memory.group, []).append(memory.id)
+    if not by_group:
+        return changes
     spread = [dict(filed) for filed in (changes.replaced, changes.current, changes.open)]
     for filed in spread:
         for ids in by_group.values():

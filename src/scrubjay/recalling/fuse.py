@@ -165,7 +165,8 @@ def fuse(
 
 def _cosines_of(numbers: NDArray[np.int64], dense: DenseMatches) -> Floats:
     """Return the cosines of passages by their numbers; 0 for one that was not compared."""
-    return np.array([*map(dense.cosines.get, numbers.tolist(), repeat(0.0))], dtype=np.float32)
+    listed: list[int] = numbers.tolist()
+    return np.fromiter(map(dense.cosines.get, listed, repeat(0.0)), dtype=np.float32, count=len(listed))
 
 
 def score_priors(
@@ -233,7 +234,10 @@ def _score_pairs(
         has_both = everywhere
         for term in terms:
             has_both = has_both & is_present[term] if term in is_present else has_both
-        searched, positions = f" {pair} ", has_both.nonzero()[0]
+        positions = has_both.nonzero()[0]
+        if not len(positions):
+            continue
+        searched = f" {pair} "
         rows = zip(list[int](positions.tolist()), window.rows_at(positions), strict=True)
         having = [position for position, passage in rows if searched in f" {passage.terms} "]
         if having:
@@ -276,7 +280,9 @@ def _closeness(dates: NDArray[np.int64], spans: Sequence[DateSpan]) -> Floats:
 
 def _score_names(window: ContextWindow, terms: frozenset[str], weights: Weights) -> Floats:
     speaker_names = [speaker.split() for speaker in window.speakers]
-    shares = [sum(name in terms for name in names) / max(1, len(names)) for names in speaker_names]
+    shares = [
+        0.0 if terms.isdisjoint(names) else sum(name in terms for name in names) / len(names) for names in speaker_names
+    ]
     return weights.name * np.array(shares, dtype=np.float32)[window.speaker_of[: len(window.neighbours)]]
 
 

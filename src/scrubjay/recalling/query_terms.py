@@ -231,7 +231,8 @@ async def _find_names_and_tags(
     state = query.question.filter.state
     # A facet without its field: those of both are found with one call for each phrase.
     values = {facet("", phrase): phrase for phrase in phrases}
-    aliases, tags = ({f"{field}{value}": phrase for value, phrase in values.items()} for field in ("alias", "tag"))
+    aliases = {f"alias{value}": phrase for value, phrase in values.items()}
+    tags = {f"tag{value}": phrase for value, phrase in values.items()}
     existing = await store.known_facets(space, [*aliases, *tags], state=state)
     names: dict[str, tuple[str, ...]] = {}
     for key in sorted(existing.keys() & aliases.keys(), key=lambda key: (-len(key), key))[:_MAX_NAMED]:
@@ -243,9 +244,12 @@ async def _find_names_and_tags(
 def _phrases(text: str) -> list[str]:
     """Return all sequences of up to three words: names and tags are no longer."""
     words = _WORD.findall(text)[:_MAX_NAME_WORDS]
-    spans = (words[at : at + size] for size in range(1, MAX_NAME_WORDS + 1) for at in range(len(words) - size + 1))
-    phrases = (" ".join(span).strip(".'\u2019") for span in spans)
-    return list(dict.fromkeys(phrase for phrase in phrases if phrase))
+    phrases = [
+        " ".join(words[at : at + size]).strip(".'\u2019")
+        for size in range(1, MAX_NAME_WORDS + 1)
+        for at in range(len(words) - size + 1)
+    ]
+    return list(dict.fromkeys(filter(None, phrases)))
 
 
 async def _add_names(terms: QueryTerms, things: Sequence[Sequence[str]], expansion: _Expansion) -> QueryTerms:
@@ -263,9 +267,8 @@ async def _add_names(terms: QueryTerms, things: Sequence[Sequence[str]], expansi
 async def _add_related(terms: QueryTerms, expansion: _Expansion) -> QueryTerms:
     """Add words with nearly the same meaning; one that is more common than the original weighs less."""
     candidates = {term: related_terms(term) for term in list(terms.weights)[:_MAX_RELATED]}
-    others = dict.fromkeys(
-        word.term for words in candidates.values() for word in words if word.term not in terms.weights
-    )
+    weights = terms.weights
+    others = dict.fromkeys([word.term for words in candidates.values() for word in words if word.term not in weights])
     if not others:
         return terms
     frequencies = (await expansion.count(list(others))).frequencies
@@ -283,7 +286,8 @@ async def _add_related(terms: QueryTerms, expansion: _Expansion) -> QueryTerms:
             for word in words
             if word.term in counts
         }
-    statistics = replace(statistics, frequencies={**statistics.frequencies, **unknown})
+    if unknown:
+        statistics = replace(statistics, frequencies={**statistics.frequencies, **unknown})
     closest = [
         other for term in unknown for other in sorted(related[term], key=related[term].__getitem__)[-_MAX_REPLACEMENTS:]
     ]
