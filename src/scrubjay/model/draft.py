@@ -51,7 +51,7 @@ class Draft(RememberRequest):
     def with_fields(self, **changes: object) -> Self:
         """Return a changed copy. A write makes ten of them, and `replace` would set all thirty fields one by one."""
         copied = object.__new__(type(self))
-        copied.__dict__.update(self.__dict__, **changes)
+        object.__setattr__(copied, "__dict__", self.__dict__ | changes)
         return copied
 
 

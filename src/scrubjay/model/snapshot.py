@@ -13,6 +13,8 @@ from scrubjay.model.timestamps import parse_moment, to_iso
 # Stored outside the body: they identify it, or change without a new version.
 OUTSIDE_BODY = ("id", "space", "version", "last_accessed", "access_count")
 
+# What JSON has itself, and most fields have.
+_SCALARS = frozenset({str, bool, int, float, type(None)})
 Chosen = TypeVar("Chosen", bound=StrEnum)
 
 
@@ -96,6 +98,8 @@ def observation_to_json(observation: Observation) -> dict[str, Json]:
 
 
 def _plain(value: object) -> Json:
+    if type(value) in _SCALARS:
+        return cast("Json", value)
     if isinstance(value, datetime):
         return to_iso(value)
     if isinstance(value, Source):

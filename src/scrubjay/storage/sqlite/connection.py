@@ -156,10 +156,15 @@ class Readers:
         """Run a job of one statement on the event loop: it sees one state without a transaction around it."""
         if self._closed:
             raise StoreError("the store is closed", hint="Open it again")
-        with mapped_errors(self._path):
+        # Not `mapped_errors`, which takes longer: each of a write's many reads passes through here.
+        try:
             if self._loop_connection is None:
                 self._loop_connection = self._connect()
             return job(self._loop_connection, *arguments, **options)
+        except (apsw.Error, OSError) as error:
+            if isinstance(error, ScrubjayError):
+                raise
+            raise _store_error(error, self._path) from error
 
     def close(self) -> None:
         """Wait for running jobs and close the connections."""
