@@ -19,6 +19,8 @@ _WORD_WEIGHT = 0.1
 _ONE_SIDED_COST = 0.06
 _MAX_ONE_SIDED = 2
 _MIN_COSINE = 0.5
+# More than what rounding makes of a share that is just enough.
+_ROUNDING = 1e-9
 # So few words make one clause, and the first of them is its subject.
 _ONE_CLAUSE = 6
 _WORD = re.compile(r"\w+")
@@ -45,7 +47,8 @@ def compare_texts(first: str, second: str, *, cosine: float, least: float = -1.0
     """Compare two texts whose vectors have a known cosine; where they are less similar than `least`, roughly."""
     terms, other_terms = _terms(first), _terms(second)
     # Below the least cosine the words do not matter.
-    words = overlap(terms, other_terms) if cosine >= _MIN_COSINE else 0.0
+    least_words = (least * (1 + _WORD_WEIGHT) - cosine) / _WORD_WEIGHT - _ROUNDING
+    words = overlap(terms, other_terms, least=least_words) if cosine >= _MIN_COSINE else 0.0
     most = (cosine + _WORD_WEIGHT * words) / (1 + _WORD_WEIGHT)
     if most < least:
         return TextSimilarity(similarity=max(0.0, most))
@@ -69,12 +72,16 @@ def max_similarity(cosine: float) -> float:
     return min(1.0, max(0.0, (cosine + _WORD_WEIGHT) / (1 + _WORD_WEIGHT)))
 
 
-def overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the share of terms that occur, or have a related word, in the other text; the lesser of both shares."""
+def overlap(first: Sequence[str], second: Sequence[str], *, least: float = 0.0) -> float:
+    """Return the share of terms that occur, or have a related word, in the other text.
+
+    It is the lesser of both shares, or one that is less than `least`.
+    """
     if not first or not second:
         return float(not first and not second)
     own, other = _vocabulary(tuple(first)), _vocabulary(tuple(second))
-    return min(_covered(first, own, other), _covered(second, other, own))
+    share = _covered(first, own, other)
+    return share if share < least else min(share, _covered(second, other, own))
 
 
 def exchanged_word(first: str, second: str, *, is_strict: bool = False) -> tuple[str, ...]:

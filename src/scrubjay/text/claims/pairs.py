@@ -9,7 +9,9 @@ the same sort that differ, and words by which the newer one says that something 
 
 import math
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from difflib import SequenceMatcher
 from enum import Enum, StrEnum
@@ -430,25 +432,31 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Phrases:
-    """Phrases as a pattern, and the longest word of each: without any of these, quick to see, none is there."""
+    """Phrases as a pattern, and by the longest word of each: without any of these, quick to see, none is there."""
 
     pattern: re.Pattern[str]
-    words: frozenset[str]
+    by_word: Mapping[str, re.Pattern[str]]
 
     def may_be_among(self, words: Iterable[str]) -> bool:
-        return not self.words.isdisjoint(words)
+        return not self.by_word.keys().isdisjoint(words)
 
-    def is_in(self, plain: str, words: Iterable[str]) -> bool:
-        return self.may_be_among(words) and self.pattern.search(plain) is not None
+    def is_in(self, plain: str, words: AbstractSet[str]) -> bool:
+        return any(self.by_word[word].search(plain) for word in self.by_word.keys() & words)
 
 
 def _read_phrases(name: str) -> _Phrases:
     """Compile a list of phrases; a star stands for one word."""
     phrases = [" ".join(phrase.split()) for phrase in _LISTS.text(name).split("/")]
     phrases = [phrase for phrase in phrases if phrase]
+    by_word: defaultdict[str, list[str]] = defaultdict(list)
+    for phrase in phrases:
+        by_word[max(_WORD.findall(phrase), key=len)].append(phrase)
+    return _Phrases(_any_of(phrases), {word: _any_of(having) for word, having in by_word.items()})
+
+
+def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
     patterns = [re.escape(phrase).replace(r"\*", r"\w+") for phrase in phrases]
-    pattern = regex(rf"(?<!\w)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
-    return _Phrases(pattern, frozenset(max(_WORD.findall(phrase), key=len) for phrase in phrases))
+    return regex(rf"(?<!\w)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 
 
 def _read_lines(name: str) -> dict[str, str]:
