@@ -89,7 +89,6 @@ class _Comparison:
 
     memory: Memory
     is_of_session: bool
-    is_eligible: bool
     texts: TextSimilarity
     relatedness: float
     # The incoming text is too thin to be a memory of its own, and of the same kind.
@@ -110,13 +109,13 @@ async def decide(
     if rules.gate == "off" and intent != "continue":
         return GateDecision(why="the gate is off")
     incoming, gate = written.memory, _Gate(rules=rules, profile=written.profile, intent=intent)
-    window = timedelta(days=rules.window_days if rules.gate != "off" else 0)
+    window, least = timedelta(days=rules.window_days if rules.gate != "off" else 0), gate.reported
     neighbours, problem = await find_neighbours(
         written,
         cache=cache,
         session=session or (incoming.source.session if intent == "continue" else ""),
         since=incoming.date - window if window else None,
-        is_relevant=lambda cosine: max_similarity(cosine + _INDEX_ERROR) >= gate.reported,
+        is_relevant=lambda cosine: max_similarity(cosine + _INDEX_ERROR) >= least,
     )
     size = incoming.characters + sum([neighbour.memory.characters for neighbour in neighbours])
     decision = await offload(size, _decide, incoming, written.passages, neighbours, gate=gate)
@@ -129,8 +128,8 @@ def compare_whole(
     """Return how similar a stored memory is that says all that another does, by the rules of the gate; else None."""
     gate = _Gate(rules=rules, profile=profile, intent="auto")
     comparison = _compare(incoming, passages, nearby, gate=gate)
-    is_same = comparison.is_eligible and comparison.similarity >= gate.same and not comparison.texts.differs
-    return comparison.similarity if is_same else None
+    is_same = comparison.similarity >= gate.same and not comparison.texts.differs
+    return comparison.similarity if is_same and _is_eligible(incoming, comparison) else None
 
 
 def least_cosine(*, rules: Rules, profile: Profile) -> float:
@@ -151,7 +150,7 @@ def _decide(
         for neighbour in neighbours
         if neighbour.memory.state is State.LIVE
     ]
-    chosen, why = _choose(comparisons, gate=gate)
+    chosen, why = _choose(incoming, comparisons, gate=gate)
     if chosen is not None and gate.intent != "continue" and (gate.rules.gate == "report" or gate.intent == "new"):
         chosen, why = None, f"{why}, but {'the intent is new' if gate.intent == 'new' else 'it is only reported'}"
     similar = tuple(_report(incoming, comparisons, chosen, gate=gate))
@@ -160,15 +159,23 @@ def _decide(
     return GateDecision(target=chosen.memory, similarity=chosen.similarity, similar=similar, why=why)
 
 
-def _choose(comparisons: Sequence[_Comparison], *, gate: _Gate) -> tuple[_Comparison | None, str]:
-    eligible = [comparison for comparison in comparisons if comparison.is_eligible]
-    of_session = [comparison for comparison in eligible if comparison.is_of_session]
+def _choose(
+    incoming: Memory, comparisons: Sequence[_Comparison], *, gate: _Gate
+) -> tuple[_Comparison | None, str]:  # fmt: skip
+    of_session = [
+        comparison for comparison in comparisons if comparison.is_of_session and _is_eligible(incoming, comparison)
+    ]
     if gate.intent == "continue":
         if not of_session:
             return None, "the session has nothing to continue"
         latest = max(of_session, key=lambda comparison: comparison.memory.updated_at)
         return latest, "it continues what the session has said"
-    alike = [comparison for comparison in eligible if comparison.similarity >= gate.same]
+    least = gate.same
+    alike = [
+        comparison
+        for comparison in comparisons
+        if comparison.similarity >= least and _is_eligible(incoming, comparison)
+    ]
     same = [comparison for comparison in alike if not comparison.texts.differs]
     if same:
         best = max(same, key=lambda comparison: comparison.similarity)
@@ -188,11 +195,11 @@ def _report(
     incoming: Memory, comparisons: Iterable[_Comparison], chosen: _Comparison | None, *, gate: _Gate
 ) -> Iterable[Similar]:
     """Return the similar memories, the most similar first; of the chosen one only its differences."""
-    count = 0
+    count, least = 0, gate.reported
     for comparison in sorted(comparisons, key=lambda comparison: comparison.similarity, reverse=True):
         is_chosen = comparison is chosen
         differs = _contradictions(incoming, comparison.memory) if is_chosen else comparison.texts.differs
-        is_reported = bool(differs) if is_chosen else comparison.similarity >= gate.reported
+        is_reported = bool(differs) if is_chosen else comparison.similarity >= least
         if count >= _MAX_REPORTED or not is_reported:
             continue
         count += 1
@@ -210,15 +217,15 @@ def _compare(incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemory
     return _Comparison(
         memory=nearby.memory,
         is_of_session=nearby.is_of_session,
-        is_eligible=_is_eligible(incoming, nearby.memory, is_of_session=nearby.is_of_session),
         texts=_compare_passages(incoming, passages, nearby, least=gate.reported),
         relatedness=_relatedness(incoming, nearby),
         is_fragment=Flag.THIN in incoming.flags and incoming.kind == nearby.memory.kind,
     )
 
 
-def _is_eligible(incoming: Memory, memory: Memory, *, is_of_session: bool) -> bool:
+def _is_eligible(incoming: Memory, comparison: _Comparison) -> bool:
     """Check whether one may be merged into the other at all, whatever they say."""
+    memory = comparison.memory
     return (
         not (incoming.group or memory.group or incoming.pinned or memory.pinned)
         # Its source is run: two programs that look alike are not one.
@@ -231,7 +238,9 @@ def _is_eligible(incoming: Memory, memory: Memory, *, is_of_session: bool) -> bo
         # A statement from a document must not appear as the user's.
         and not (incoming.source.trust is Trust.DOCUMENT and memory.source.trust is Trust.USER)
         # Within a session the subject of a note without an entity is clear.
-        and ((is_of_session and "" in (incoming.entity, memory.entity)) or _equals(incoming, memory, "entity"))
+        and (
+            (comparison.is_of_session and "" in (incoming.entity, memory.entity)) or _equals(incoming, memory, "entity")
+        )
         and all(
             "" in (getattr(incoming, name), getattr(memory, name)) or _equals(incoming, memory, name)
             for name in ("project", "scope")

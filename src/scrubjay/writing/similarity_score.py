@@ -134,7 +134,8 @@ def _vocabulary(terms: tuple[str, ...]) -> _Vocabulary:
         # Most terms are listed at one of them only, so that few are compared by a loop of Python.
         closer = {other: related[other] for other in related.keys() & listed.keys() if related[other] > listed[other]}
         related.update(listed)
-        related.update(closer)
+        if closer:
+            related.update(closer)
     return _Vocabulary(frozenset(terms), joined, related)
 
 
