@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import field
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
@@ -17,7 +17,7 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.timestamps import to_micros
-from scrubjay.ports import PairReader, PassageSearcher, Profile, RecordStore
+from scrubjay.ports import BatchSearcher, PairReader, PassageSearcher, Profile, RecordStore
 from scrubjay.text.passages import text_of
 
 __all__ = [
@@ -114,6 +114,17 @@ class ReadCache:
                 result.exception()
                 raise
         return list(await self._searches[key])
+
+    async def search_ahead(self, space: str, vectors: Sequence[Vector]) -> None:
+        """Search the whole space for several vectors at once; if that fails, each search reports it by itself."""
+        if not isinstance(self.index, BatchSearcher):
+            return
+        with suppress(EmbeddingUnavailable, IndexUnavailable):
+            found = await self.index.search_many(space, vectors, _ALL, limit=_NEAREST)
+            for vector, hits in zip(vectors, found, strict=True):
+                result = asyncio.get_running_loop().create_future()
+                result.set_result(hits)
+                self._searches[space, vector.tobytes(), _NEAREST] = result
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id; read each once."""

@@ -1,13 +1,11 @@
 """The interfaces of the indexes that are maintained here: on disk, and on a server that several processes share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from scrubjay.model.passage import Vector
-from scrubjay.model.query import Filter
-from scrubjay.ports import ChangeLog, PassageSearcher, VectorIndex, VectorStore
+from scrubjay.ports import BatchSearcher, ChangeLog, PassageSearcher, VectorIndex, VectorStore
 from scrubjay.ports.cluster import Leadership
 
 Candidacy = AbstractAsyncContextManager[Leadership]
@@ -22,17 +20,6 @@ class IndexSource(VectorStore, ChangeLog, Protocol):
     @property
     def store_id(self) -> str:
         """The id of the store; it changes when the store is restored from a backup."""
-        ...
-
-
-@runtime_checkable
-class BatchSearcher(Protocol):
-    """An index that searches for several vectors in one call."""
-
-    async def search_many(
-        self, space: str, vectors: Sequence[Vector], filter: Filter, *, limit: int
-    ) -> list[list[tuple[int, float]]]:
-        """Return (passage number, cosine), best first, for each vector."""
         ...
 
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import WITHOUT_POINTS, max_passages_before
-from scrubjay.indexing.protocol import BatchSearcher, IndexSource
+from scrubjay.indexing.protocol import IndexSource
 from scrubjay.lazy import dataclass
 from scrubjay.model.change import Change
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities, is_valid_vector
 from scrubjay.model.query import Filter, facet
 from scrubjay.model.timestamps import to_micros
-from scrubjay.ports import PassageSearcher
+from scrubjay.ports import BatchSearcher, PassageSearcher
 
 Hits = list[tuple[int, float]]
 

@@ -3,6 +3,7 @@
 from scrubjay.model.version import MemoryHistory
 from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, StoredAnswer, Write
 from scrubjay.ports.models import (
+    BatchSearcher,
     Clock,
     Embedder,
     Llm,
@@ -36,6 +37,7 @@ from scrubjay.ports.store import (
 )
 
 __all__ = [
+    "BatchSearcher",
     "BodyCheck",
     "ChangeLog",
     "Clock",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from scrubjay.lazy import dataclass
 from scrubjay.model.conflict import DatedStatement, PairShares
@@ -22,6 +22,17 @@ class PassageSearcher(Protocol):
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """Return (passage number, cosine), best first."""
+        ...
+
+
+@runtime_checkable
+class BatchSearcher(Protocol):
+    """An index that searches for several vectors in one call."""
+
+    async def search_many(
+        self, space: str, vectors: Sequence[Vector], filter: Filter, *, limit: int
+    ) -> list[list[tuple[int, float]]]:
+        """Return (passage number, cosine), best first, for each vector."""
         ...
 
 

@@ -32,6 +32,8 @@ from scrubjay.writing.validate import label, metadata, validate
 # A batch of this size is prepared in a few milliseconds; a larger one is prepared in a thread.
 _MAX_INLINE = 50
 _MAX_INLINE_CHARACTERS = 20_000
+# More new texts than that are the passages of documents, of which few are compared.
+_MAX_SEARCHED = 64
 MAX_CONFLICT_CHECKS = 20
 """In a larger batch no memory is checked for conflicts: a scan of the whole space does that."""
 
@@ -77,10 +79,14 @@ async def write_batch(
         embedded, _ = await embed_new(sliced, space=space, vector_store=context.store, embedder=context.embedder)
         if len(stored) <= MAX_CONFLICT_CHECKS:
             before = {memory.id: memory for memory, _ in batch.edits}
+            # One call asks the pair model once. The memories of a call have many neighbours in common.
+            pairs = context.pairs if len(stored) == 1 else None
+            cache = ReadCache(store=context.store, index=context.index, pairs=pairs)
+            if embedded is not None and 1 < len(embedded.vectors) <= _MAX_SEARCHED:
+                await cache.search_ahead(space, list(embedded.vectors.values()))
             reports = [
-                # One call asks the pair model once.
                 await _find_conflicts(write, before.get(write.memory.id), embedded, rules=rules, origin=origin,
-                                      context=context, is_alone=len(stored) == 1)
+                                      context=context, cache=cache)
                 for write in stored
             ]  # fmt: skip
     commit = Commit(
@@ -120,12 +126,11 @@ async def _find_conflicts(
     rules: Rules,
     origin: Origin,
     context: WriteContext,
-    is_alone: bool,
+    cache: ReadCache,
 ) -> ConflictReport:
     written = await load_vectors(
         write.memory, write.passages, embedded, vector_store=context.store, embedder=context.embedder
     )
-    cache = ReadCache(store=context.store, index=context.index, pairs=context.pairs if is_alone else None)
     return await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
 
 
