@@ -120,8 +120,8 @@ class ReadCache:
         if not isinstance(self.index, BatchSearcher):
             return
         with suppress(EmbeddingUnavailable, IndexUnavailable):
-            found = await self.index.search_many(space, vectors, _ALL, limit=_NEAREST)
-            for vector, hits in zip(vectors, found, strict=True):
+            hits_of = await self.index.search_many(space, vectors, _ALL, limit=_NEAREST)
+            for vector, hits in zip(vectors, hits_of, strict=True):
                 result = asyncio.get_running_loop().create_future()
                 result.set_result(hits)
                 self._searches[space, vector.tobytes(), _NEAREST] = result
