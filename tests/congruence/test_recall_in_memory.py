@@ -1,8 +1,13 @@
 """Recall answers the same from the rows that the store keeps in memory as from those that it reads each time."""
 
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any, Self
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_commit, a_memory, a_write
@@ -10,11 +15,13 @@ from tests.new_files import new_stores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few_examples
 
-from scrubjay.model.memory import Memory, Source, State
-from scrubjay.model.query import Filter
+from scrubjay.model.memory import Memory, Source, State, Tier
+from scrubjay.model.passage import StoredPassage
+from scrubjay.model.query import Facet, Filter
 from scrubjay.model.requests import RecallRequest
+from scrubjay.ports import TermStatistics
 from scrubjay.recalling.answer_cache import AnswerCache
-from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.storage.sqlite import SqliteStore, lexicon_cache, passage_table
 from scrubjay.storage.sqlite.connection import connect
 from scrubjay.storage.sqlite.lexicon_cache import LexiconCache
 from scrubjay.storage.sqlite.passage_table import PassageTable
@@ -29,6 +36,30 @@ FILTERS = [
     Filter(), Filter(kind="note"), Filter(session="monday"), Filter(since=START - timedelta(days=100)),
     Filter(entity="sarah"), Filter(state=State.ARCHIVED),
 ]  # fmt: skip
+kinds = st.sampled_from(["note", "fact"])
+tags = st.lists(st.sampled_from(["work", "home", "trip"]), min_size=1, max_size=2, unique=True).map(tuple)
+categories = st.sampled_from(["work", "work/meetings", "home"])
+projects = st.sampled_from(["kettle", "boat"])
+scopes = st.sampled_from(["team", "personal"])
+tiers = st.sampled_from(Tier)
+times = st.integers(-20, 420).map(lambda days: START - timedelta(days=days))
+few_labels = st.fixed_dictionaries(
+    {}, optional={
+        "kind": kinds, "tags": tags, "category": categories, "project": projects, "scope": scopes, "tier": tiers,
+    },
+)  # fmt: skip
+# A condition on each part of a memory that an index has; with more than three of them nothing would be found.
+conditions: list[st.SearchStrategy[tuple[str, Any]]] = [
+    st.tuples(st.just(name), values)
+    for name, values in {
+        "kind": kinds, "tags": tags, "any_tags": tags, "category": categories, "project": projects | st.just("*"),
+        "scope": scopes, "tier": tiers.map(str), "session": sessions, "since": times, "until": times,
+        "entity": st.just("sarah"), "state": st.sampled_from([State.LIVE, State.ARCHIVED]),
+    }.items()
+]  # fmt: skip
+filters = st.sampled_from(FILTERS) | st.lists(st.one_of(conditions), max_size=3).map(
+    lambda listed: Filter(**dict(listed))
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +69,7 @@ class Step:
     kind: str
     text: str
     session: str
+    labels: Mapping[str, Any]
     days: int
     at: int
     filter: Filter
@@ -46,8 +78,9 @@ class Step:
 
 steps = st.lists(
     st.builds(
-        Step, kind=st.sampled_from(["ask", "ask", "write", "revise", "move", "forget", "touch", "purge", "damage"]),
-        text=texts, session=sessions, days=days, at=st.integers(0, 99), filter=st.sampled_from(FILTERS),
+        Step,
+        kind=st.sampled_from(["ask", "ask", "write", "revise", "move", "label", "forget", "touch", "purge", "damage"]),
+        text=texts, session=sessions, labels=few_labels, days=days, at=st.integers(0, 99), filter=filters,
         by_other=st.booleans(),
     ),
     min_size=4, max_size=16,
@@ -55,7 +88,7 @@ steps = st.lists(
 
 
 @given(
-    st.lists(st.tuples(texts, sessions, days), min_size=2, max_size=10),
+    st.lists(st.tuples(texts, sessions, days, few_labels), min_size=2, max_size=10),
     steps,
     st.sampled_from([8, 24, 65_536]),
     st.sampled_from([5, 65_536]),
@@ -64,7 +97,7 @@ steps = st.lists(
 )
 @few_examples
 async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
-    first: list[tuple[str, str, int]],
+    first: list[tuple[str, str, int, Mapping[str, Any]]],
     happening: list[Step],
     max_rows: int,
     largest_space: int,
@@ -85,8 +118,8 @@ async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
             if step.kind == "ask":
                 await _ask(step, fast, slow)
             elif step.kind == "damage":
-                # The rows are of other passages than the table thinks.
-                table._integers[:, 0] += 1
+                # The rows are of other passages than the table thinks, or of another space.
+                table._integers[:, step.at % 2] += 1 + step.days
             else:
                 await _change(step, stored, other if step.by_other else fast)
         for step in happening[-2:]:
@@ -108,7 +141,7 @@ async def _ask(step: Step, fast: SqliteStore, slow: SqliteStore) -> None:
 
 async def _change(step: Step, stored: dict[str, Memory], store: SqliteStore) -> None:
     if step.kind == "write" or not stored:
-        memory = _memory(step.text, step.session, step.days)
+        memory = _memory(step.text, step.session, step.days, step.labels)
         await store.commit(a_commit(memory))
         stored[memory.id] = memory
         return
@@ -122,6 +155,7 @@ async def _change(step: Step, stored: dict[str, Memory], store: SqliteStore) -> 
         changed = {
             "revise": replace(memory, content=step.text),
             "move": replace(memory, source=replace(memory.source, session=step.session)),
+            "label": replace(memory, **step.labels),
             "forget": replace(memory, state=State.LIVE if memory.state is State.ARCHIVED else State.ARCHIVED),
         }[step.kind]
         changed = replace(changed, version=memory.version + 1)
@@ -129,11 +163,103 @@ async def _change(step: Step, stored: dict[str, Memory], store: SqliteStore) -> 
         stored[memory.id] = changed
 
 
-def _memory(text: str, session: str, days_ago: int) -> Memory:
+def _memory(text: str, session: str, days_ago: int, labels: Mapping[str, Any]) -> Memory:
     source = Source(session=session, at=START - timedelta(days=days_ago))
-    return a_memory(text, kind="note", source=source, entity="sarah" if "Sarah" in text else "")
+    return replace(a_memory(text, kind="note", source=source, entity="sarah" if "Sarah" in text else ""), **labels)
 
 
 def _open(store: SqliteStore) -> SqliteStore:
     """Open the same file once more, as another process does."""
     return SqliteStore(store.path, connect(store.path), key="", readers=1, page=PAGE_SIZE)
+
+
+class ScarceNumpy:
+    """NumPy for a module; from one of its calls in a block on, there is no memory for arrays until the block ends."""
+
+    def __init__(self, *, first: int) -> None:
+        self.calls = 0
+        self._first = first
+        self._is_scarce = False
+
+    @contextmanager
+    def scarce(self) -> Generator[None]:
+        self._is_scarce = True
+        try:
+            yield
+        finally:
+            self._is_scarce = False
+
+    def __getattr__(self, name: str) -> object:
+        attribute: object = getattr(np, name)
+        # Types and constants are as they are.
+        if isinstance(attribute, type) or not callable(attribute):
+            return attribute
+
+        def call(*arguments: object, **options: object) -> Any:
+            made: Any = attribute(*arguments, **options)
+            self.calls += self._is_scarce
+            if self._is_scarce and self.calls > self._first and np.size(made):
+                raise MemoryError
+            return made
+
+        return call
+
+
+class PoorStore(SqliteStore):
+    """A store that lacks memory while it reads from its caches; they are small, so that they grow and read much."""
+
+    numpy: ScarceNumpy
+
+    @classmethod
+    def on(cls, store: SqliteStore, *, numpy: ScarceNumpy) -> Self:
+        """Open the file of a store once more."""
+        poor = cls(store.path, connect(store.path), key="", readers=1, page=PAGE_SIZE)
+        poor.numpy = numpy
+        poor._lexicon = LexiconCache(Freshness(), many_misses=3, few_uses=0)
+        return poor
+
+    async def lexical_candidates(
+        self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
+    ) -> list[tuple[int, float]]:
+        with self.numpy.scarce():
+            return await super().lexical_candidates(space, terms, filter, limit=limit)
+
+    async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
+        with self.numpy.scarce():
+            return await super().term_statistics(space, terms, state=state)
+
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        with self.numpy.scarce():
+            return await super().stored_passages(space, ids, around=around)
+
+    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+        with self.numpy.scarce():
+            return await super().known_facets(space, facets, state=state)
+
+
+async def test_without_memory_for_rows_the_answers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with new_stores() as stores:
+        slow = stores()
+        slow._table = slow._lexicon = slow._repeated = None
+        first, calls = 0, 1
+        # Each call in turn is the first that finds no memory.
+        while first < calls:
+            numpy = ScarceNumpy(first=first)
+            for module in (passage_table, lexicon_cache):
+                monkeypatch.setattr(module, "np", numpy)
+            poor = PoorStore.on(slow, numpy=numpy)
+            await _write_and_ask(poor, slow)
+            await poor.close()
+            first, calls = first + 1, numpy.calls
+    assert first > 20
+
+
+async def _write_and_ask(poor: SqliteStore, slow: SqliteStore) -> None:
+    """Ask about memories, of which some are written in between: the caches follow."""
+    for text in ("tea milk", "meeting 2023 tea"):
+        await slow.commit(a_commit(_memory(text, "monday", len(text), {"tags": ("work",)})))
+        for condition in (Filter(), Filter(any_tags=("work", "home"))):
+            await _ask(replace(_QUESTION, text=text, filter=condition), poor, slow)
+
+
+_QUESTION = Step(kind="ask", text="", session="", labels={}, days=200, at=0, filter=Filter(), by_other=False)

@@ -221,10 +221,17 @@ class LexiconCache:
                 self._read_state(connection)
             return
         state = None if self._state is None else log_state(connection)
-        if state is None or (state != self._state and not self._follow(connection, state)):
+        if state is None or (state != self._state and not self._has_followed(connection, state)):
             self.clear()
             state = None
         self._version, self._state, self._uses = version, state, 0
+
+    def _has_followed(self, connection: apsw.Connection, state: tuple[int, str]) -> bool:
+        try:
+            return self._follow(connection, state)
+        except MemoryError:
+            # Some words may have been added, and others not.
+            return False
 
     def _follow(self, connection: apsw.Connection, state: tuple[int, str]) -> bool:
         """Add the words of new memories; return False if anything else has changed."""

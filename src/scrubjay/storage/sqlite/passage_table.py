@@ -60,10 +60,11 @@ class PassageTable:
         # Each as it was requested, with its neighbours, and as a neighbour of others; None if it never was requested.
         self._requested: list[StoredPassage | None] = []
         self._plain: list[StoredPassage] = []
-        self._integers: Integers = np.zeros((_MIN_ROWS, _WIDTH), dtype=np.int64)
-        self._relevances: NDArray[np.float64] = np.zeros(_MIN_ROWS)
+        # Empty ones: after an allocation has failed, there may be no room for others.
+        self._integers: Integers = np.zeros((0, _WIDTH), dtype=np.int64)
+        self._relevances: NDArray[np.float64] = np.zeros(0)
         # -1 between two calls.
-        self._position_of: NDArray[np.intp] = np.full(_MIN_ROWS, -1)
+        self._position_of: NDArray[np.intp] = np.full(0, -1)
         self._terms = _Terms()
         self._speakers: dict[str, int] = {"": 0}
         self._speaker_names = [""]
@@ -180,7 +181,7 @@ class PassageTable:
 
     def _reserve(self, count: int) -> None:
         if count > len(self._integers):
-            more = max(count, 2 * len(self._integers)) - len(self._integers)
+            more = max(count, 2 * len(self._integers), _MIN_ROWS) - len(self._integers)
             self._integers = np.concatenate([self._integers, np.zeros((more, _WIDTH), dtype=np.int64)])
             self._relevances = np.concatenate([self._relevances, np.zeros(more)])
             self._position_of = np.full(len(self._integers), -1)
@@ -275,7 +276,7 @@ class _Terms:
 
     def __init__(self) -> None:
         self.number_of: dict[str, int] = {}
-        self.numbers: NDArray[np.int32] = np.zeros(_MIN_ROWS, dtype=np.int32)
+        self.numbers: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._used = 0
 
     def add(self, terms: str) -> tuple[int, int]:
@@ -284,7 +285,7 @@ class _Terms:
         numbers = [number_of.setdefault(term, len(number_of)) for term in terms.split(" ")] if terms else []
         start, end = self._used, self._used + len(numbers)
         if end > len(self.numbers):
-            more = max(end, 2 * len(self.numbers)) - len(self.numbers)
+            more = max(end, 2 * len(self.numbers), _MIN_ROWS) - len(self.numbers)
             self.numbers = np.concatenate([self.numbers, np.zeros(more, dtype=np.int32)])
         self.numbers[start:end] = numbers
         self._used = end

@@ -320,9 +320,7 @@ class SqliteStore:
         if not around and is_small:
             return self._readers.run_one(query)
         if self._table is not None and around == AROUND and is_small:
-            passages = self._readers.run_one(self._table.passages, space, ids)
-            if passages is None:
-                passages = self._readers.run_now(self._table.load, space, ids)
+            passages = self._cached_passages(self._table, space, ids)
             if passages is not None:
                 return passages
         return self._readers.run_now(query) if is_small else await self._readers.run_long(query)
@@ -544,16 +542,29 @@ class SqliteStore:
 
     # ---- reading ----
 
+    def _cached_passages(self, table: PassageTable, space: str, ids: Sequence[int]) -> list[StoredPassage] | None:
+        try:
+            passages = self._readers.run_one(table.passages, space, ids)
+            return self._readers.run_now(table.load, space, ids) if passages is None else passages
+        except MemoryError:
+            # Some rows may have been added, and others not.
+            table.clear()
+            return None
+
     async def _cached_candidates(
         self, cache: LexiconCache, space: str, terms: Sequence[str], filter: Filter, *, limit: int
     ) -> list[tuple[int, float]] | None:
         query = partial(cache.candidates, space=space, terms=terms, filter=filter, limit=limit)
-        candidates = self._readers.run_one(query)
-        if isinstance(candidates, MissingWords):
-            read = partial(read_postings, words=candidates.words)
-            is_small = candidates.passages is not None and candidates.passages <= _FEW_POSTINGS
-            cache.put(self._readers.run_now(read) if is_small else await self._readers.run_long(read))
+        try:
             candidates = self._readers.run_one(query)
+            if isinstance(candidates, MissingWords):
+                read = partial(read_postings, words=candidates.words)
+                is_small = candidates.passages is not None and candidates.passages <= _FEW_POSTINGS
+                cache.put(self._readers.run_now(read) if is_small else await self._readers.run_long(read))
+                candidates = self._readers.run_one(query)
+        except MemoryError:
+            cache.clear()
+            return None
         return None if isinstance(candidates, MissingWords) else candidates
 
     def _read_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
