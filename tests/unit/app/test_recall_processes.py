@@ -5,10 +5,13 @@ import os
 import signal
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
+from copy import copy
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeClock
 from tests.patience import PATIENCE
 from tests.unit.recording_observer import RecordingObserver
 
@@ -21,6 +24,7 @@ from scrubjay.model.caller import Caller
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import ForgetRequest, PurgeRequest, RecallRequest, RememberRequest
 from scrubjay.model.results import Recalled
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 
 CALLER = Caller(space="work", agent="tester")
@@ -33,6 +37,15 @@ TEXTS = [
     for way, act in enumerate(ACTS)
 ]
 QUESTIONS = [f"Who {act}, and did {person}?" for person in PEOPLE for act in ACTS]
+# Each text is a day younger than the one before.
+CLOCK = FakeClock(step=timedelta())
+SOME_DAYS_LATER, MANY_DAYS_LATER = (CLOCK.now() + timedelta(days=days) for days in (9, 21))
+FILTERS = (
+    Filter(kind="fact"), Filter(tags=("work",)), Filter(tags=("work", "boat")), Filter(any_tags=("home", "boat")),
+    Filter(category="life"), Filter(project="ferry"), Filter(project="*"), Filter(scope="team"), Filter(tier="working"),
+    Filter(agent="tester"), Filter(metadata={"place": 3}), Filter(since=SOME_DAYS_LATER), Filter(until=SOME_DAYS_LATER),
+    Filter(kind="note", any_tags=("work",), since=SOME_DAYS_LATER, until=MANY_DAYS_LATER),
+)  # fmt: skip
 
 
 @asynccontextmanager
@@ -43,12 +56,30 @@ async def crowded(
     settings = Settings.load(environment={}, home=str(folder), **more)
     processes = RecallProcesses(settings, most=1, many=1, idle_seconds=idle_seconds)
     async with open_engine(settings) as opened:
-        engine = replace(opened, recall_processes=processes)
+        clock = copy(CLOCK)
+        # A counted access would change the score of a later answer.
+        uncounted = AccessLog(None, clock=clock)
+        engine = replace(opened, recall_processes=processes, clock=clock, access_log=uncounted)
         for number, text in enumerate(TEXTS):
-            await engine.remember(RememberRequest(text=text, pinned=number == 0), who=CALLER)
+            await engine.remember(_labelled(text, number), who=CALLER)
+            clock.advance(timedelta(days=1))
         await until_ready(engine, processes)
         yield engine, processes
         await processes.close()
+
+
+def _labelled(text: str, number: int) -> RememberRequest:
+    return RememberRequest(
+        text=text,
+        pinned=number == 0,
+        kind=("note", "fact")[number % 2],
+        entities=(text.split(maxsplit=1)[0],),
+        tags=(("work",), ("home",), ("work", "boat"))[number % 3],
+        category=("life", "life/old", "")[number % 3],
+        project=("", "", "", "ferry")[number % 4],
+        scope=("team", "personal")[number % 5 // 3],
+        metadata={"place": number % 6},
+    )
 
 
 async def until_ready(engine: Engine, processes: RecallProcesses) -> None:
@@ -67,9 +98,9 @@ async def ask(engine: Engine, questions: Sequence[str], criteria: Filter = ALL) 
 
 
 def shown(answers: Sequence[Recalled]) -> list[object]:
-    """Return what does not change with the moment of a question."""
+    """Return all of them but their cursors, which name themselves."""
     return [
-        [replace(hit, score=0.0) for hit in (*answer.pinned, *answer.hits)]
+        [replace(hit, score=round(hit.score, 6)) for hit in (*answer.pinned, *answer.hits)]
         + [(answer.tokens, answer.nothing_relevant, answer.degraded, answer.notes, bool(answer.cursor))]
         for answer in answers
     ]
@@ -80,14 +111,17 @@ async def test_answers_are_the_same_wherever_they_are_made(tmp_path: Path, more:
     observer = RecordingObserver()
     async with crowded(tmp_path, idle_seconds=60.0, **more) as (engine, _):
         alone = replace(engine, recall_processes=None)
-        for criteria in (Filter(), Filter(kind="note"), Filter(entity="Anna")):
+        every = [(QUESTIONS, criteria) for criteria in (Filter(), Filter(kind="note"), Filter(entity="Anna"))]
+        some = [(QUESTIONS[number % 4 :: 4], criteria) for number, criteria in enumerate(FILTERS)]
+        for questions, criteria in (*every, *some):
             with telemetry.observe(observer):
-                beside = await ask(engine, QUESTIONS, criteria)
-            assert shown(beside) == shown(await ask(alone, QUESTIONS, criteria))
+                beside = await ask(engine, questions, criteria)
+            assert any(answer.hits for answer in beside)
+            assert shown(beside) == shown(await ask(alone, questions, criteria))
     assert observer.counts["recalls_elsewhere", "answered"] > len(QUESTIONS)
     assert ("recalls_elsewhere", "failed") not in observer.counts
     # The stages there are part of the metrics here.
-    assert observer.names.count("recall.collapse") == 3 * len(QUESTIONS)
+    assert observer.names.count("recall.collapse") == sum(len(questions) for questions, _ in (*every, *some))
 
 
 async def test_a_question_sees_what_was_written_and_purged_just_before(tmp_path: Path) -> None:
