@@ -154,7 +154,7 @@ profile: $(DONE)/test ## count what one remember and one recall do, by stage (PR
 bench-code: $(DONE)/test ## measure programs: their overhead, searches inside one, memory (ARGS="--calls 1000")
 	@$(BIN)/python -m benchmarks.code $(ARGS)
 
-docs: $(DONE)/core ## write docs/reference, the table of help, the clients' methods, the REST examples and SECURITY.md's promises from the code
+docs: $(DONE)/core ## write docs/reference, the tables of help and completion, the clients' methods, the REST examples and SECURITY.md's promises from the code
 	$(BIN)/python -m scripts.client
 	$(BIN)/python -m scripts.examples
 	$(BIN)/python -m scripts.reference

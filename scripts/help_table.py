@@ -12,7 +12,7 @@ from scrubjay.surfaces.cli.by_daemon import ALIASES
 from scrubjay.surfaces.cli.help import COLUMNS
 from scrubjay.surfaces.cli.main import app
 
-__all__ = ["help_table"]
+__all__ = ["commands_by_path", "help_table"]
 
 # Columns that help leaves free on a terminal.
 _MARGIN = 2
@@ -20,12 +20,17 @@ _MARGIN = 2
 
 def help_table() -> str:
     """Return the pages as JSON, by the words after `scrubjay`."""
+    pages = {path: _page(path) for path in commands_by_path()}
+    return json.dumps(pages, ensure_ascii=False, indent=0, sort_keys=True) + "\n"
+
+
+def commands_by_path() -> dict[str, TyperCommand | TyperGroup]:
+    """Return every command and group, also by its other names."""
     root = typer.main.get_command(app)
     if not isinstance(root, TyperGroup):
         raise TypeError(type(root))
-    paths = ["", *_paths(root), *ALIASES]
-    pages = {path: _page(path) for path in dict.fromkeys(paths)}
-    return json.dumps(pages, ensure_ascii=False, indent=0, sort_keys=True) + "\n"
+    commands = {"": root, **dict(_below(root))}
+    return {**commands, **{alias: commands[name] for alias, name in ALIASES.items()}}
 
 
 def _page(path: str) -> str:
@@ -38,11 +43,11 @@ def _page(path: str) -> str:
     return shown.getvalue()
 
 
-def _paths(group: TyperGroup, before: str = "") -> Iterator[str]:
+def _below(group: TyperGroup, before: str = "") -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
     for name, command in group.commands.items():
         path = f"{before} {name}".strip()
-        yield path
-        if isinstance(command, TyperGroup):
-            yield from _paths(command, path)
-        elif not isinstance(command, TyperCommand):
+        if not isinstance(command, TyperCommand | TyperGroup):
             raise TypeError(type(command))
+        yield path, command
+        if isinstance(command, TyperGroup):
+            yield from _below(command, path)

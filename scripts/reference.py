@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from scripts.client import STREAMED, parameter_of, parameters_of, render_type, wrap
+from scripts.completion_table import completion_table
 from scripts.help_table import help_table
 from scrubjay import MemoryClient, errors
 from scrubjay.model.arguments import Argument, arguments_of, result_of
@@ -26,6 +27,7 @@ from scrubjay.model.descriptions import describe_field
 from scrubjay.model.memory import Json
 from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.completion import TABLE
 from scrubjay.surfaces.cli.help import PAGES
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.tool import Tool
@@ -53,6 +55,7 @@ def main() -> int:
         FOLDER / "tools.md": tools_page(),
         FOLDER / "rest.md": rest_page(),
         PAGES: help_table(),
+        TABLE: completion_table(),
         SECURITY: _read(SECURITY).partition(_PROMISES)[0] + f"{_PROMISES}\n\n{promises()}\n",
     }
     if "--check" in sys.argv[1:]:

@@ -27,6 +27,7 @@ PACKAGES = (
     "apsw", "fastapi", "httpx2", "jsonschema", "mcp", "mcp_types", "numpy", "prometheus_client", "qdrant_edge",
     "rapidfuzz", "rich", "ruamel", "starlette", "Stemmer", "uvicorn", "zstandard",
 )  # fmt: skip
+COMPLETED = ("", "rec", "recall --any-", "notes ado", "tokens create --r", "conflicts list --status ", "recall tea ")
 VERBS = (
     ("remember", "Sarah prefers voice calls", "--name", "Sarah"),
     ("recall", "how does Sarah like to be called?"),
@@ -80,6 +81,25 @@ for arguments in {calls!r}:
         assert not left.code, (arguments, left.code)
 print("loaded", *(set(sys.modules) - before - {{"__main__"}}))
 """
+COMPLETING = THIN | {"scrubjay.surfaces.cli.completion"}
+RUN_COMPLETION = """
+import os, sys
+before = set(sys.modules)
+from scrubjay.__main__ import main
+
+sys.argv = ["scrubjay"]
+for line in {lines!r}:
+    typed = "scrubjay " + line
+    os.environ |= {{
+        "_SCRUBJAY_COMPLETE": "complete_{shell}", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" ")),
+        "_TYPER_COMPLETE_ARGS": typed, "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }}
+    try:
+        main()
+    except SystemExit as left:
+        assert not left.code, (line, left.code)
+print("loaded", *(set(sys.modules) - before - {{"__main__"}}))
+"""
 RUN_DAEMON = """
 import asyncio, sys
 from scrubjay.client import MemoryClient
@@ -117,6 +137,24 @@ def test_help_is_printed_from_the_table_without_loading_the_command_line() -> No
         "scrubjay.version",
     }  # fmt: skip
     assert not {"typer", "click", "pydantic", "asyncio", "dataclasses"} & loaded
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_commands_and_options_are_completed_by_the_standard_library_without_a_daemon(
+    shell: str, tmp_path: Path
+) -> None:
+    loaded = _modules_after(RUN_COMPLETION.format(lines=COMPLETED, shell=shell), home=str(tmp_path)) - {"loaded"}
+    assert {name for name in loaded if name.split(".")[0] not in sys.stdlib_module_names} == COMPLETING
+    assert not {"asyncio", "dataclasses", "inspect"} & loaded
+
+
+def test_names_of_the_store_are_completed_by_the_standard_library_with_a_daemon(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1)
+    with background_daemon(settings, http=""):
+        code = RUN_COMPLETION.format(lines=("read ja", "recall --tag ", "list --space="), shell="bash")
+        loaded = _modules_after(code, home=settings.home) - {"loaded"}
+    assert {name for name in loaded if name.split(".")[0] not in sys.stdlib_module_names} == COMPLETING
+    assert not {"asyncio", "dataclasses", "inspect"} & loaded
 
 
 def test_a_command_that_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:

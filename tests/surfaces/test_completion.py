@@ -69,6 +69,7 @@ def test_without_a_daemon_only_commands_and_options_are_offered(
     remember("The jay hid an acorn", "--name", "jay-acorn")
     assert [line for line in offers("scrubjay read ja") if line] == []
     assert "remember" in offers("scrubjay rem")
+    assert offers("scrubjay conflicts list --status p") == ["pending"]
     monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "nowhere"))
     assert [line for line in offers("scrubjay read ja") if line] == []
     assert not (tmp_path / "nowhere").exists()

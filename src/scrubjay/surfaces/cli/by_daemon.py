@@ -49,7 +49,7 @@ Frame = dict[str, object]
 def run_by_daemon(arguments: Sequence[str]) -> int | None:
     """Let the daemon carry out a command; return its exit code. None: this process must do it, nothing was done."""
     if _COMPLETE in os.environ:
-        return _complete_by_daemon(os.environ[_COMPLETE])
+        return _complete(os.environ[_COMPLETE])
     arguments = [*(ALIASES.get(name, name) for name in arguments[:1]), *arguments[1:]]
     if not _may_be_served(arguments) or any(os.environ.get(name) for name in _ELSEWHERE):
         return None
@@ -86,20 +86,34 @@ def _carried_out(arguments: Sequence[str], sent: Frame, *, data: Path) -> int | 
     return None if answer.get("local") else _print(answer)
 
 
-def _complete_by_daemon(instruction: str) -> int | None:
-    """Print what the shell offers; None if there is no daemon: this process then knows commands and options only."""
+def _complete(instruction: str) -> int | None:
+    """Print what the shell offers; None: the command line must do it, which knows nothing of the store."""
     words, incomplete = _typed_words(instruction)
-    if words is None or sys.platform == "win32" or any(os.environ.get(name) for name in _ELSEWHERE):
+    if words is None or sys.platform == "win32":
+        return None
+    from scrubjay.surfaces.cli.completion import find_place  # noqa: PLC0415 - not for other commands
+
+    place = find_place(words, incomplete)
+    labels = _labels_of_daemon(place.field, place.prefix, words=words) if place and place.field else []
+    if place is None or labels is None:
+        return None
+    return _print_offers(instruction, place.with_labels(labels))
+
+
+def _labels_of_daemon(field: str, prefix: str, *, words: Sequence[str]) -> list[str] | None:
+    """Return the labels of a field that begin with a prefix; None if there is no daemon."""
+    if any(os.environ.get(name) for name in _ELSEWHERE):
         return None
     environment = {name: os.environ[name] for name in SENT_VARIABLES if name in os.environ}
-    sent: Frame = {"arguments": words, "incomplete": incomplete, "environment": environment}
+    sent: Frame = {"arguments": list(words), "labels": field, "prefix": prefix, "environment": environment}
     try:
         answer, _ = _exchange(str(known_socket(data_folder(_named_folder(words)))), sent, seconds=_PATIENCE)
     except (OSError, ValueError, RuntimeError):
         return None
-    if answer is None or "offers" not in answer:
-        return None
-    offers = cast("list[tuple[str, str]]", answer["offers"])
+    return cast("list[str] | None", answer.get("labels")) if answer else None
+
+
+def _print_offers(instruction: str, offers: Sequence[tuple[str, str]]) -> int:
     if instruction == _BASH:
         sys.stdout.write("".join(f"{_escape_for_bash(word)}\n" for word, _ in offers))
     elif instruction == _ZSH:

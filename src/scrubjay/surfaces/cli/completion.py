@@ -1,44 +1,70 @@
-"""What a shell offers where a command line ends: commands, options, and the names and labels of the memory."""
+"""What a shell offers where a command line ends, from a table that `make docs` writes: commands, options and choices.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY
-from typing import Any, Protocol
+It imports the standard library only, because people wait for it while they type.
+"""
 
-from scrubjay.lazy import dataclass
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TypedDict, cast
 
+TABLE = Path(__file__).with_name("completion.json")
 Offer = tuple[str, str]
 """A word, and what it means."""
-_OPTION = "option"
-# The labels that a parameter takes, by its name.
-_LABELS = {
-    **dict.fromkeys(("tag", "tags", "any_tag"), "tag"),
-    **{field: field for field in ("session", "project", "category", "entity", "kind", "space")},
-    "memory": "name",
-}
-_NAMED = frozenset(("id", "ids", "identifier", "note", "source", "target"))
-# Their ids are not those of memories.
-_OTHER_IDS = frozenset(("conflicts", "jobs"))
+_HELP: Offer = ("--help", "Show this message and exit.")
 
 
-class LabelSource(Protocol):
-    """The names and labels of a memory."""
+class ShownValue(TypedDict, total=False):
+    """A value that is typed: one of `choices`, or a name or label of the store, of this field."""
 
-    async def labels(self, field: str, prefix: str) -> Sequence[str]:
-        """Return the labels of a field that begin with a prefix."""
-        ...
+    choices: list[str]
+    field: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionPlace:
-    """Where a command line ends: at a word of a list, at the name of an option, or at the value of a parameter."""
+class ShownOption(ShownValue):
+    """An option with all of its names; `takes` if a value follows."""
 
-    words: tuple[Offer, ...]
-    _: KW_ONLY
+    names: list[str]
+    help: str
+    takes: bool
+
+
+class ShownArgument(ShownValue):
+    """A value without the name of an option; `repeats` if several may follow each other."""
+
+    repeats: bool
+
+
+class ShownCommand(TypedDict):
+    """A command, or a group of them with each name and its meaning."""
+
+    commands: list[Offer]
+    options: list[ShownOption]
+    arguments: list[ShownArgument]
+
+
+class CompletionPlace(NamedTuple):
+    """Where a command line ends: the offers that begin with `prefix`, or the labels of `field`, all after `start`."""
+
+    offers: tuple[Offer, ...]
     field: str = ""
+    prefix: str = ""
+    start: str = ""
+
+    def with_labels(self, labels: Sequence[str]) -> tuple[Offer, ...]:
+        """Return what a shell offers, with labels of the field."""
+        offers = (*self.offers, *((label, "") for label in labels))
+        return tuple((f"{self.start}{word}", meaning) for word, meaning in offers)
 
 
-async def complete(root: Any, arguments: Sequence[str], incomplete: str, source: LabelSource) -> list[Offer]:
-    """Return what can follow the arguments in place of an incomplete word."""
+def find_place(arguments: Sequence[str], incomplete: str) -> CompletionPlace | None:
+    """Return where the arguments and an incomplete word end; None: only the command line knows."""
+    try:
+        table = cast("dict[str, ShownCommand]", json.loads(TABLE.read_bytes()))
+    except (OSError, ValueError):
+        return None
+    if "" not in table:
+        return None
     # Shells split `--tag=work` in different ways.
     words = [word for word in arguments if word != "="]
     start = ""
@@ -47,66 +73,46 @@ async def complete(root: Any, arguments: Sequence[str], incomplete: str, source:
     elif incomplete.startswith("--") and "=" in incomplete:
         name, _, incomplete = incomplete.partition("=")
         words, start = [*words, name], f"{name}="
-    place = _find_place(root, words, incomplete)
-    offers = [(word, meaning) for word, meaning in place.words if word.startswith(incomplete)]
-    if place.field:
-        offers += [(label, "") for label in await source.labels(place.field, incomplete)]
-    return [(f"{start}{word}", meaning) for word, meaning in offers]
+    place = _find_in(table, words, incomplete)
+    offers = tuple(offer for offer in place.offers if offer[0].startswith(incomplete))
+    return CompletionPlace(offers, place.field, incomplete, start)
 
 
-def _find_place(root: Any, words: Sequence[str], incomplete: str) -> CompletionPlace:
-    command, rest = root, list(words)
-    while rest and hasattr(command, "commands"):
+def _find_in(table: dict[str, ShownCommand], words: Sequence[str], incomplete: str) -> CompletionPlace:
+    path, rest = "", list(words)
+    while rest and table[path]["commands"]:
         word = rest.pop(0)
         if word.startswith("-"):
             continue
-        if word not in command.commands:
+        path = f"{path} {word}".strip()
+        if path not in table:
             return CompletionPlace(())
-        command = command.commands[word]
-    options = [parameter for parameter in command.params if parameter.param_type_name == _OPTION]
-    last = rest[-1] if rest else ""
-    taking = next((option for option in options if last in option.opts and not option.is_flag), None)
-    if taking is not None:
-        return _value(taking, field=_LABELS.get(taking.name, ""))
+    command = table[path]
+    options = {name: option for option in command["options"] for name in option["names"]}
+    if rest and (taking := options.get(rest[-1])) and taking["takes"]:
+        return _place_of(taking)
     if incomplete.startswith("-"):
-        return CompletionPlace(tuple(_option_names(options)))
-    if hasattr(command, "commands"):
-        return CompletionPlace(
-            tuple((name, command.commands[name].get_short_help_str(80)) for name in command.commands)
-        )
-    positional = [parameter for parameter in command.params if parameter.param_type_name != _OPTION]
-    position = len(_positional(rest, options))
-    if positional:
-        # The last one may take several.
-        chosen = positional[min(position, len(positional) - 1)]
-        is_name = chosen.name in _NAMED and words[0] not in _OTHER_IDS
-        if position < len(positional) or chosen.nargs < 0:
-            return _value(chosen, field="name" if is_name else _LABELS.get(chosen.name, ""))
-    return CompletionPlace(())
+        return CompletionPlace((*((name, option["help"]) for name, option in options.items()), _HELP))
+    if command["commands"]:
+        return CompletionPlace(tuple((name, meaning) for name, meaning in command["commands"]))
+    return _next_argument(command["arguments"], typed=_count_values(rest, options))
 
 
-def _value(parameter: Any, *, field: str) -> CompletionPlace:
-    choices = str(parameter.metavar or "").split("|")
-    if len(choices) > 1:
-        return CompletionPlace(tuple((choice, "") for choice in choices))
-    return CompletionPlace((), field=field)
+def _next_argument(arguments: Sequence[ShownArgument], *, typed: int) -> CompletionPlace:
+    if typed < len(arguments):
+        return _place_of(arguments[typed])
+    return _place_of(arguments[-1]) if arguments and arguments[-1]["repeats"] else CompletionPlace(())
 
 
-def _option_names(options: Sequence[Any]) -> Iterator[Offer]:
-    for option in options:
-        for name in (*option.opts, *option.secondary_opts):
-            if name.startswith("--"):
-                yield name, str(option.help or "")
-    yield "--help", "Show this message and exit."
+def _place_of(value: ShownValue) -> CompletionPlace:
+    offers = tuple((choice, "") for choice in value.get("choices", ()))
+    return CompletionPlace(offers, value.get("field", ""))
 
 
-def _positional(words: Sequence[str], options: Sequence[Any]) -> list[str]:
-    """Return the words that are neither options nor their values."""
-    taking = {name for option in options if not option.is_flag for name in option.opts}
-    values: list[str] = []
-    before = ""
-    for word in words:
-        if not word.startswith("-") and before not in taking:
-            values.append(word)
-        before = word
-    return values
+def _count_values(words: Sequence[str], options: dict[str, ShownOption]) -> int:
+    """Return how many of the words are neither options nor their values."""
+    befores = ("", *words)
+    return sum(
+        not word.startswith("-") and not (before in options and options[before]["takes"])
+        for before, word in zip(befores, words, strict=False)
+    )

@@ -25,7 +25,6 @@ from scrubjay.surfaces.cli.command import (
     result_as_json,
     typed,
 )
-from scrubjay.surfaces.cli.completion import LabelSource, complete
 from scrubjay.surfaces.cli.console import collect_lines, print_error
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.cli.options import sent_stdin
@@ -46,11 +45,6 @@ def parse_command(arguments: Sequence[str]) -> TypedCommand | None:
     finally:
         typed.reset(token)
     return commands[0] if len(commands) == 1 and commands[0].call is not None else None
-
-
-async def complete_command(arguments: Sequence[str], incomplete: str, source: LabelSource) -> list[Json]:
-    """Return what a shell offers in place of an incomplete word, each with its meaning."""
-    return [list(offer) for offer in await complete(_get_command(app), arguments, incomplete, source)]
 
 
 def find_settings(command: TypedCommand, environment: Mapping[str, str]) -> Settings:

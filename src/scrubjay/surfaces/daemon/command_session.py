@@ -16,6 +16,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, ScrubjayError, codes_of
 from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Caller
+from scrubjay.model.memory import Json
 from scrubjay.model.requests import SpacesRequest
 from scrubjay.model.transfer import Progress
 from scrubjay.model.verbs import verb_of
@@ -28,6 +29,7 @@ from scrubjay.surfaces.daemon.rpc_dispatch import RpcDispatcher
 R = TypeVar("R")
 _COMMANDS = "scrubjay.surfaces.cli.served"
 _SPACE = "SCRUBJAY_SPACE"
+_SPACES = "space"
 # A shell shows a page of them at most.
 _MAX_OFFERS = 100
 # Agents write labels, and some shells evaluate what is offered.
@@ -70,19 +72,17 @@ class CommandSession:
             await asyncio.gather(working, gone, return_exceptions=True)
 
     async def _answer(self, frame: Frame) -> Frame:
+        arguments, environment = frame.get("arguments"), frame.get("environment")
+        if not isinstance(arguments, list) or not isinstance(environment, dict):
+            raise InvalidInput("a command needs its arguments and its environment", field="arguments")
+        if (field := frame.get("labels")) is not None:
+            space = _named_space([str(argument) for argument in arguments]) or environment.get(_SPACE)
+            return {"labels": await self._labels(str(field), str(frame.get("prefix", "")), space=str(space or ""))}
         # Loaded on demand: a daemon without such clients needs nothing of the command line.
         if _COMMANDS not in sys.modules:
             await load_in_thread(partial(import_module, _COMMANDS))
         from scrubjay.surfaces.cli import served  # noqa: PLC0415
 
-        arguments, environment = frame.get("arguments"), frame.get("environment")
-        if not isinstance(arguments, list) or not isinstance(environment, dict):
-            raise InvalidInput("a command needs its arguments and its environment", field="arguments")
-        if (incomplete := frame.get("incomplete")) is not None:
-            words = [str(argument) for argument in arguments]
-            space = str(environment.get(_SPACE) or Settings().space)
-            source = _Labels(self._dispatcher, space=_named_space(words) or space)
-            return {"offers": await served.complete_command(words, str(incomplete), source)}
         command = served.parse_command([str(argument) for argument in arguments])
         if command is None or not self._is_here(command.shared["data"], frame):
             return _LOCAL
@@ -95,6 +95,16 @@ class CommandSession:
         with telemetry.incoming_request():
             answer = await served.carry_out(command, client, settings, stdin=stdin if isinstance(stdin, str) else None)
         return _LOCAL if answer is None else answer
+
+    async def _labels(self, field: str, prefix: str, *, space: str) -> list[Json]:
+        """Return the labels of a field that begin with a prefix; of the field `space`, the spaces."""
+        engine = self._dispatcher.engine
+        if field == _SPACES:
+            spaces = await engine.spaces(SpacesRequest(), who=Caller())
+            labels: Sequence[str] = [name for name in spaces if name.startswith(prefix)][:_MAX_OFFERS]
+        else:
+            labels = await engine.reader.labels(space or Settings().space, field, prefix=prefix, limit=_MAX_OFFERS)
+        return [label for label in labels if _HARMLESS.fullmatch(label)]
 
     def _is_here(self, folder: object, frame: Frame) -> bool:
         """Return whether the process has found the right daemon: another folder has another one."""
@@ -114,23 +124,6 @@ def _named_space(words: list[str]) -> str:
         if word.startswith("--space="):
             return word.partition("=")[2]
     return ""
-
-
-class _Labels:
-    """The names and labels of a space that begin alike."""
-
-    def __init__(self, dispatcher: RpcDispatcher, *, space: str) -> None:
-        self._engine = dispatcher.engine
-        self._space = space
-
-    async def labels(self, field: str, prefix: str) -> Sequence[str]:
-        """Return the labels of a field that begin with a prefix; of the field `space`, the spaces."""
-        if field == "space":
-            spaces = await self._engine.spaces(SpacesRequest(), who=Caller())
-            labels: Sequence[str] = [name for name in spaces if name.startswith(prefix)][:_MAX_OFFERS]
-        else:
-            labels = await self._engine.reader.labels(self._space, field, prefix=prefix, limit=_MAX_OFFERS)
-        return [label for label in labels if _HARMLESS.fullmatch(label)]
 
 
 class _LimitedService:
