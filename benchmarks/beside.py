@@ -2,7 +2,8 @@
 
 The other checkout has a `.venv` of its own (`make .venv/installed/core` there). Each turn is a new process that runs
 this file with one of the two trees; the figures are medians over the turns. Vectors are made from words, so that no
-model is part of them, except for the daemons, which embed. Both trees run without the models that read two texts.
+model is part of them, except for the daemons, which embed. Both trees run without the models that read two texts;
+with `--readers` both run with them, as users do.
 """
 
 import argparse
@@ -32,6 +33,7 @@ _CROWD_SECONDS = 15.0
 _DIMENSION = 384
 _GC_THRESHOLDS = (50_000, 20, 100)
 _WORKER = "--worker"
+_READERS = "--readers"
 
 
 class WordVectors:
@@ -74,7 +76,7 @@ class WordVectors:
         return self._words[word]
 
 
-async def _engine_figures(size: int, folder: Path) -> dict[str, float]:
+async def _engine_figures(size: int, folder: Path, *, readers: bool) -> dict[str, float]:
     from benchmarks.corpus import load_corpus  # noqa: PLC0415 - of the tree that this process measures
     from benchmarks.filling import open_engine_with, remember_all  # noqa: PLC0415
     from benchmarks.memories import CALLER, drafts  # noqa: PLC0415
@@ -84,7 +86,7 @@ async def _engine_figures(size: int, folder: Path) -> dict[str, float]:
     corpus = load_corpus(sentences=size + _WARM_UP + _OPERATIONS + 2 * _BULK, questions=2 * _OPERATIONS)
     stored, rest = corpus.sentences[:size], corpus.sentences[size:]
     settings = Settings.load(environment={}, home=str(folder), space=CALLER.space, agent=CALLER.agent)
-    settings = replace(settings, **_without_readers(settings))
+    settings = settings if readers else replace(settings, **_without_readers(settings))
     embedder = cast("Any", WordVectors(await _profile(settings)))
     await embedder.embed(corpus.sentences)
     await embedder.embed(corpus.questions)
@@ -131,7 +133,7 @@ async def _each(name: str, do: Callable[[int], Awaitable[object]], count: int) -
     return {f"{name}, CPU ms": cpu / count * 1000, f"{name}, p50 ms": statistics.median(walls) * 1000}
 
 
-async def _serving_figures(size: int, folder: Path) -> dict[str, float]:
+async def _serving_figures(size: int, folder: Path, *, readers: bool) -> dict[str, float]:
     from benchmarks.concurrent_clients import Job, measure_crowd  # noqa: PLC0415 - of the tree that this process measures
     from benchmarks.corpus import load_corpus  # noqa: PLC0415
     from benchmarks.daemons import daemon, settings_for  # noqa: PLC0415
@@ -141,7 +143,7 @@ async def _serving_figures(size: int, folder: Path) -> dict[str, float]:
     from scrubjay.app import make_embedder  # noqa: PLC0415
 
     settings = settings_for(folder)
-    settings = replace(settings, **_without_readers(settings))
+    settings = settings if readers else replace(settings, **_without_readers(settings))
     corpus = load_corpus(sentences=size, questions=1_000)
     async with open_engine_with(settings, make_embedder(settings)) as engine:
         await remember_all(engine, drafts(corpus.sentences), progress=_ignore)
@@ -186,16 +188,17 @@ def _ignore(*_: object) -> None:
     """Take progress, and show nothing."""
 
 
-def _work(part: str, size: int) -> None:
+def _work(part: str, size: int, *, readers: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         measure = _engine_figures if part == "engine" else _serving_figures
-        print(json.dumps(asyncio.run(measure(size, Path(folder) / "store"))))
+        print(json.dumps(asyncio.run(measure(size, Path(folder) / "store", readers=readers))))
 
 
-def _turn(tree: Path, part: str, size: int) -> dict[str, float]:
+def _turn(tree: Path, part: str, size: int, *, readers: bool) -> dict[str, float]:
     """Measure one tree in a process of its own."""
+    chosen = [_READERS] if readers else []
     done = subprocess.run(
-        [tree / ".venv" / "bin" / "python", "-P", __file__, _WORKER, part, str(size)],
+        [tree / ".venv" / "bin" / "python", "-P", __file__, _WORKER, part, str(size), *chosen],
         cwd=tree,
         env={**os.environ, "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}"},
         stdout=subprocess.PIPE,
@@ -211,12 +214,13 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000])
     parser.add_argument("--parts", nargs="+", choices=["engine", "serving"], default=["engine", "serving"])
+    parser.add_argument(_READERS, action="store_true", help="leave the models on that read two texts")
     options = parser.parse_args()
     trees = (options.before.resolve(), Path(__file__).resolve().parent.parent)
     print("| | before | now | ratio |\n|---|--:|--:|--:|")
     for part in options.parts:
         for size in options.sizes:
-            turns = [[_turn(tree, part, size) for tree in trees] for _ in range(options.turns)]
+            turns = [[_turn(tree, part, size, readers=options.readers) for tree in trees] for _ in range(options.turns)]
             for name in turns[0][0]:
                 before, now = (statistics.median(turn[side][name] for turn in turns) for side in (0, 1))
                 print(f"| {name} | {before:.2f} | {now:.2f} | {now / before:.2f} |", flush=True)
@@ -224,6 +228,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == [_WORKER]:
-        _work(sys.argv[2], int(sys.argv[3]))
+        _work(sys.argv[2], int(sys.argv[3]), readers=_READERS in sys.argv)
     else:
         main()
