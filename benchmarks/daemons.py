@@ -35,7 +35,12 @@ class Daemon:
     """A daemon that accepts clients."""
 
     settings: Settings
-    pid: int
+    process: asyncio.subprocess.Process
+
+    @property
+    def pid(self) -> int:
+        """The id of its process."""
+        return self.process.pid
 
     @property
     def url(self) -> str:
@@ -51,6 +56,11 @@ class Daemon:
     def busy(self) -> float:
         """Its CPU seconds so far, on all cores."""
         return busy_seconds(self.pid)
+
+    async def kill(self) -> None:
+        """End it as a crash does, and wait for its end."""
+        self.process.kill()
+        await self.process.wait()
 
 
 def settings_for(home: Path, *, embedder: str = "bundled") -> Settings:
@@ -99,7 +109,7 @@ async def daemon(settings: Settings) -> AsyncGenerator[Daemon]:
         )
     try:
         await _wait_for_socket(settings, child)
-        yield Daemon(settings=settings, pid=child.pid)
+        yield Daemon(settings=settings, process=child)
     finally:
         if child.returncode is None:
             child.terminate()

@@ -1,6 +1,7 @@
 """Times the start of bridges, daemons and the reference server, until their first answer.
 
-`python -m benchmarks.starting` prints the CPU seconds of a command that a daemon answers, and of a daemon's start.
+`python -m benchmarks.starting` prints the CPU seconds of a command that a daemon answers and of a daemon's start, and
+how long a client whose daemon was killed waits for what it has read before.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from benchmarks.daemons import SCRUBJAY, connected, daemon, end_daemon_of, envir
 from benchmarks.figures import Bridges, ColdStarts
 from benchmarks.reference_server import Program, StdioClient, Unavailable, session
 from benchmarks.timing import resident_mb, spread
+from scrubjay.client import MemoryClient
 from scrubjay.settings import Settings
 
 _BRIDGES = 20
@@ -26,6 +28,7 @@ _COLD = 3
 _LEAVING = 10.0
 # A daemon that takes less CPU time in a second has loaded everything.
 _RESTING = 0.1
+_QUESTION = "the first question"
 _MOMENTS = ("it answers", "its first recall is answered", "it rests")
 
 
@@ -128,7 +131,7 @@ async def daemon_seconds(settings: Settings) -> tuple[float, float, float]:
     async with daemon(settings) as running, connected(settings) as memory:
         await memory.status()
         answering = running.busy
-        await memory.recall("the first question")
+        await memory.recall(_QUESTION)
         recalled, resting = running.busy, 0.0
         while running.busy - resting > _RESTING:
             resting = running.busy
@@ -136,12 +139,30 @@ async def daemon_seconds(settings: Settings) -> tuple[float, float, float]:
         return answering, recalled, running.busy
 
 
-async def _print_cpu() -> None:
+async def orphaned_seconds(settings: Settings) -> tuple[float, float]:
+    """Return the seconds of a client's first and second read of what it has read before its daemon was killed."""
+    async with daemon(settings) as running, connected(settings) as memory:
+        await memory.recall(_QUESTION)
+        await running.kill()
+        return await _time_kept_read(memory), await _time_kept_read(memory)
+
+
+async def _time_kept_read(memory: MemoryClient) -> float:
+    began = time.perf_counter()
+    answer = await memory.recall(_QUESTION)
+    seconds = time.perf_counter() - began
+    if not answer.stale:
+        raise SystemExit("a daemon answered, though it was killed")
+    return seconds
+
+
+async def _print_seconds() -> None:
     with tempfile.TemporaryDirectory() as folder:
         # As installed: a process that has to compile every module first takes nearly twice as long.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "compiled")
         settings = settings_for(Path(folder) / "data")
+        orphaned = [await orphaned_seconds(settings) for _ in range(_COLD)]
         starts = [await daemon_seconds(settings) for _ in range(_COLD + 1)][1:]
         async with daemon(settings):
             for arguments in (("remember", "Ada likes green tea"), ("recall", "green tea"), ("status",)):
@@ -149,7 +170,9 @@ async def _print_cpu() -> None:
                 print(f"CPU of `scrubjay {arguments[0]}` with a daemon: {statistics.median(used[1:]):.3f} s")
     for name, seconds in zip(_MOMENTS, zip(*starts, strict=True), strict=True):
         print(f"CPU of a daemon until {name}: {statistics.median(seconds):.2f} s")
+    for name, seconds in zip(("first", "second"), zip(*orphaned, strict=True), strict=True):
+        print(f"The {name} read again after the daemon was killed: {statistics.median(seconds):.4f} s")
 
 
 if __name__ == "__main__":
-    asyncio.run(_print_cpu())
+    asyncio.run(_print_seconds())
