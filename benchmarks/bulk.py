@@ -12,7 +12,8 @@ from benchmarks.memories import CALLER
 from scrubjay.engine import Engine
 from scrubjay.graph.entity import Entity
 from scrubjay.model.draft import Draft
-from scrubjay.model.requests import RememberManyRequest
+from scrubjay.model.memory import Json
+from scrubjay.model.requests import CreateEntitiesRequest, RememberManyRequest
 from scrubjay.ports import Embedder
 from scrubjay.settings import Settings
 
@@ -26,6 +27,7 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
     texts, spare = sentences[:-_WARM_UP], sentences[-_WARM_UP:]
     drafts = [Draft(text=text) for text in texts]
     entities = _entities(texts)
+    records = [_record(entity) for entity in entities]
     observations = [text for entity in entities for text in entity.observations]
     embedding = await _time_embedding(embedder, texts)
 
@@ -36,6 +38,11 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
         await asyncio.gather(*(engine.remember(draft, who=CALLER) for draft in drafts))
 
     async def create_entities(engine: Engine) -> None:
+        done = await engine.create_entities(CreateEntitiesRequest.of(entities=records), who=CALLER)
+        if done["errors"]:
+            raise SystemExit(f"create_entities: {done['errors']}")
+
+    async def create_in_graph(engine: Engine) -> None:
         await engine.knowledge_graph(who=CALLER).create_entities(entities)
 
     async def time_on_new_store(name: str, write: Callable[[Engine], Awaitable[None]]) -> float:
@@ -57,6 +64,7 @@ async def measure_bulk(embedder: Embedder, sentences: Sequence[str], *, folder: 
         many=await time_on_new_store("many", remember_many),
         gathered=await time_on_new_store("gathered", gather),
         entities=await time_on_new_store("entities", create_entities),
+        graph_entities=await time_on_new_store("graph", create_in_graph),
         entities_embedding=await _time_embedding(embedder, observations),
     )
 
@@ -66,6 +74,10 @@ def _entities(texts: Sequence[str]) -> list[Entity]:
     return [
         Entity(name=f"Entity {number}", type="thing", observations=tuple(pair)) for number, pair in enumerate(pairs)
     ]
+
+
+def _record(entity: Entity) -> dict[str, Json]:
+    return {"name": entity.name, "entityType": entity.type, "observations": list(entity.observations)}
 
 
 async def _time_embedding(embedder: Embedder, texts: Sequence[str]) -> float:
