@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import stat
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.daemon_process import Daemon
 
 from scrubjay import MemoryClient, Settings
-from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput, NotAllowed, NotFound
+from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput, NotAllowed, NotFound, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.paths import daemon_file, socket_file
 from scrubjay.rpc.frames import Frame, LineReader, decode_frame, encode_frame, hello
@@ -404,6 +404,29 @@ async def test_invalid_bodies_are_refused(running: RunningDaemon) -> None:
         assert (await web.get(f"{running.http}/call/status")).status_code == 405
         answer = await web.post(f"{running.http}/call/read", json={"args": {"ids": ["nobody"]}})
         assert answer.json()["result"]["missing"][0]["ref"] == "nobody"
+
+
+async def test_a_batch_over_the_limit_is_refused_by_the_client_and_by_the_daemon(
+    running: RunningDaemon, settings: Settings
+) -> None:
+    items: list[Mapping[str, Json]] = [{"text": "tea"}] * 100_001
+    async with MemoryClient(settings=settings) as memory:
+        with pytest.raises(TooLarge) as refused:
+            await memory.remember_many(items)
+        expected = {"code": "too_large", "message": refused.value.message, "field": "items", "limit": 100_000}
+        async with wire(running.socket) as client:
+            await client.send(
+                b'{"id": 1, "verb": "remember_many", "args": ' + json.dumps({"items": items}).encode() + b"}\n"
+            )
+            answer = await client.receive()
+            assert isinstance(answer["error"], dict)
+            assert {name: answer["error"][name] for name in expected} == expected
+        async with httpx2.AsyncClient() as web:
+            response = await web.post(f"{running.http}/api/v1/memories/batch", json={"items": items})
+            assert response.status_code == 413
+            problem = response.json() | {"message": response.json()["detail"]}
+            assert {name: problem[name] for name in expected} == expected
+        assert (await memory.status()).memories == {}
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell the memory of a process")

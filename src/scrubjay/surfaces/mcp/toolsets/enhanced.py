@@ -148,7 +148,11 @@ TOOLS = (
             strategy=choice(*Strategy),
         ),
         output=_output(action=TEXT, conflict_id=TEXT, strategy=TEXT, why=TEXT, kept=TEXT, run=TEXT),
-        names={"conflict_id": "conflict_data.conflict_id", **_record_names("conflict_data.entity_data")},
+        names={
+            "conflict_id": "conflict_data.conflict_id",
+            **_record_names("conflict_data.entity_data"),
+            "id": "conflict_data.conflict_id",
+        },
         verbs={"resolve_conflict": ""},
     ),
     _tool(
