@@ -150,11 +150,33 @@ def test_a_new_argument_is_an_option_and_a_new_verb_a_command(monkeypatch: pytes
     assert (options["id"], options["word"], options["until"]) == (["id"], ["--word", "-w"], ["--until"])
 
 
+# Tools that carry out no verb, and why.
+_WITHOUT_VERB = {"kg.read_graph": "it has the form of the reference server: all entities and relations, in pages"}
+# The verbs of tools that hints do not name there: another tool of the toolset is meant, or none is of use.
+_UNHINTED = {
+    "kg.delete_observations": {"revise"},
+    "enhanced.detect_conflicts": {"probe_conflicts"},
+    "enhanced.memory_diff": {"history"},
+    "entities.store_multi_entity_memory": {"remember"},
+    "smart.smart_write": {"remember"},
+    "smart.intelligence_detect_duplicates": {"duplicates"},
+    "notes.get_current_date": {"current_date"},
+    "session.session_context": {"context"},
+}
+
+
 def test_tools_of_the_registry_exist() -> None:
     tools = {f"{toolset}.{tool.name}" for toolset, tools in TOOLSETS.items() for tool in tools}
     named = {tool for verb in VERBS.values() for tool in verb.tools}
     assert named <= tools
-    assert {tool for tool in tools if tool.startswith("core.")} <= named
+    assert tools - named == set(_WITHOUT_VERB)
+
+
+@pytest.mark.parametrize("toolset", TOOLSETS)
+def test_hints_name_the_tools_of_the_registry(toolset: str) -> None:
+    for tool in TOOLSETS[toolset]:
+        carried_out = {verb.name for verb in VERBS.values() if f"{toolset}.{tool.name}" in verb.tools}
+        assert carried_out - {*tool.verbs} == _UNHINTED.get(f"{toolset}.{tool.name}", set())
 
 
 # The arguments that the tools of `core` do not take: their listing has few tokens, and a model reads all of it.

@@ -65,44 +65,84 @@ _sets = partial(Verb, effect="writes", idempotent=True, needs=Access.WRITE)
 _runs = partial(Verb, effect="writes", needs=Access.WRITE)
 
 _ALL = (
-    _writes(requests.RememberRequest, command="remember", route="POST /memories", tools=("core.remember",)),
+    _writes(
+        requests.RememberRequest, command="remember", route="POST /memories",
+        tools=(
+            "core.remember", "items.memory_store", "entities.store_memory", "entities.store_multi_entity_memory",
+            "smart.create_memory", "smart.smart_write",
+        ),
+    ),
     _writes(
         requests.RememberManyRequest, long=True, progress=True, route="POST /memories/batch", tools=("core.remember",),
     ),
     _reads(
-        requests.RecallRequest, offline=True, command="recall", route="POST /search", tools=("core.recall",),
+        requests.RecallRequest, offline=True, command="recall", route="POST /search",
+        tools=("core.recall", "items.memory_recall", "entities.search_memory", "smart.search_memories"),
     ),
     _reads(requests.SearchTextRequest),
-    _reads(requests.ReadRequest, offline=True, command="read", route="POST /memories/read", tools=("core.read",)),
-    _writes(requests.ReviseRequest, command="revise", route="PATCH /memories/{id}", tools=("core.revise",)),
-    _writes(requests.ForgetRequest, command="forget", route="POST /memories/forget", tools=("core.forget",)),
+    _reads(
+        requests.ReadRequest, offline=True, command="read", route="POST /memories/read",
+        tools=("core.read", "kg.open_nodes"),
+    ),
+    _writes(
+        requests.ReviseRequest, command="revise", route="PATCH /memories/{id}",
+        tools=("core.revise", "kg.add_observations", "kg.delete_observations", "smart.update_memory"),
+    ),
+    _writes(
+        requests.ForgetRequest, command="forget", route="POST /memories/forget",
+        tools=("core.forget", "kg.delete_entities"),
+    ),
     _writes(requests.RestoreRequest, command="restore", route="POST /memories/restore", tools=("core.forget",)),
     _writes(
-        requests.ConfirmRequest, command="confirm", route="POST /memories/confirm", tools=("curation.confirm",),
+        requests.ConfirmRequest, command="confirm", route="POST /memories/confirm",
+        tools=("curation.confirm", "enhanced.memory_confirm"),
     ),
     Verb(
         requests.PurgeRequest, effect="destroys", needs=Access.WRITE, logged=True, long=True, notes=True,
         command="purge", route="POST /memories/purge",
     ),
-    _writes(requests.RelateRequest, command="relate", route="POST /memories/{id}/links", tools=("core.relate",)),
-    _writes(requests.UnrelateRequest, command="unrelate", route="DELETE /memories/{id}/links", tools=("core.relate",)),
-    _reads(
-        requests.HistoryRequest, offline=True, command="history", route="GET /memories/{id}/versions",
-        tools=("core.history",),
+    _writes(
+        requests.RelateRequest, command="relate", route="POST /memories/{id}/links",
+        tools=("core.relate", "kg.create_relations"),
     ),
     _writes(
-        requests.RevertRequest, command="revert", route="POST /memories/{id}/revert", tools=("core.revise",),
+        requests.UnrelateRequest, command="unrelate", route="DELETE /memories/{id}/links",
+        tools=("core.relate", "kg.delete_relations"),
     ),
-    _writes(requests.CommitRequest, command="commit", route="POST /memories/{id}/commit"),
-    _writes(requests.BranchRequest, command="branch", route="POST /memories/{id}/branches"),
-    _reads(requests.BranchesRequest, command="branches", route="GET /memories/{id}/branches"),
+    _reads(
+        requests.HistoryRequest, offline=True, command="history", route="GET /memories/{id}/versions",
+        tools=("core.history", "enhanced.memory_diff"),
+    ),
+    _writes(
+        requests.RevertRequest, command="revert", route="POST /memories/{id}/revert",
+        tools=("core.revise", "enhanced.memory_revert"),
+    ),
+    _writes(
+        requests.CommitRequest, command="commit", route="POST /memories/{id}/commit", tools=("enhanced.memory_commit",),
+    ),
+    _writes(
+        requests.BranchRequest, command="branch", route="POST /memories/{id}/branches",
+        tools=("enhanced.memory_branch",),
+    ),
+    _reads(
+        requests.BranchesRequest, command="branches", route="GET /memories/{id}/branches",
+        tools=("enhanced.memory_branches",),
+    ),
     _sets(
         requests.SwitchRequest, needs=Access.AGENT, command="switch",
-        route="POST /memories/{id}/branches/{name}/switch",
+        route="POST /memories/{id}/branches/{name}/switch", tools=("enhanced.memory_branch",),
     ),
-    _writes(requests.DropBranchRequest, command="drop-branch", route="DELETE /memories/{id}/branches/{name}"),
-    _writes(requests.MergeBranchRequest, command="merge-branch", route="POST /memories/{id}/branches/{name}/merge"),
-    _writes(requests.UndoRequest, command="undo", route="POST /undo"),
+    _writes(
+        requests.DropBranchRequest, command="drop-branch", route="DELETE /memories/{id}/branches/{name}",
+        tools=("enhanced.memory_drop_branch",),
+    ),
+    _writes(
+        requests.MergeBranchRequest, command="merge-branch", route="POST /memories/{id}/branches/{name}/merge",
+        tools=("enhanced.memory_merge_branch",),
+    ),
+    _writes(
+        requests.UndoRequest, command="undo", route="POST /undo", tools=("enhanced.memory_undo", "curation.curate"),
+    ),
     _reads(requests.OutcomeRequest),
     _reads(requests.GraphRequest, command="graph", route="GET /graph"),
     _reads(
@@ -111,21 +151,30 @@ _ALL = (
     _reads(requests.DueRequest, command="due", route="GET /due", tools=("curation.due",)),
     _reads(requests.SummarizeRequest, command="summarize", route="POST /summary", tools=("curation.summarize",)),
     _reads(requests.PathRequest, command="path", route="GET /graph/path"),
-    _reads(requests.ConflictsRequest, command="conflicts list", route="GET /conflicts"),
-    _reads(requests.ProbeConflictsRequest),
+    _reads(
+        requests.ConflictsRequest, command="conflicts list", route="GET /conflicts",
+        tools=("enhanced.detect_conflicts",),
+    ),
+    _reads(requests.ProbeConflictsRequest, tools=("enhanced.detect_conflicts",)),
     _runs(
         requests.ScanConflictsRequest, long=True, stops=True, progress=True, command="conflicts scan",
         route="POST /scan",
     ),
-    _decides(requests.DuplicatesRequest, long=True),
+    _decides(requests.DuplicatesRequest, long=True, tools=("smart.intelligence_detect_duplicates",)),
     _sets(requests.ScanLaterRequest, route="POST /scan/later"),
-    _decides(requests.ResolveConflictRequest, command="conflicts resolve", route="POST /conflicts/{id}/resolve"),
-    _writes(requests.ExtractRequest, long=True, progress=True, command="extract", route="POST /extract"),
-    _reads(requests.ContextRequest, command="context", route="GET /context"),
-    _writes(requests.CreateEntitiesRequest),
-    _writes(requests.UpdateEntityRequest),
-    _reads(requests.SearchNodesRequest),
-    _reads(requests.GetMemoryStatusRequest),
+    _decides(
+        requests.ResolveConflictRequest, command="conflicts resolve", route="POST /conflicts/{id}/resolve",
+        tools=("enhanced.resolve_conflict",),
+    ),
+    _writes(
+        requests.ExtractRequest, long=True, progress=True, command="extract", route="POST /extract",
+        tools=("enhanced.auto_extract_facts",),
+    ),
+    _reads(requests.ContextRequest, command="context", route="GET /context", tools=("session.session_context",)),
+    _writes(requests.CreateEntitiesRequest, tools=("kg.create_entities", "enhanced.create_entities")),
+    _writes(requests.UpdateEntityRequest, tools=("enhanced.update_entity",)),
+    _reads(requests.SearchNodesRequest, tools=("kg.search_nodes", "enhanced.search_nodes")),
+    _reads(requests.GetMemoryStatusRequest, tools=("enhanced.get_memory_status",)),
     _reads(requests.RulesRequest, command="rules show", route="GET /rules"),
     _sets(requests.SetRulesRequest, command="rules set", route="PATCH /rules"),
     _reads(requests.TagsRequest, command="tags list", route="GET /tags"),
@@ -150,7 +199,7 @@ _ALL = (
     # It writes only what its caller may write, so that it needs no more than the right to read.
     _runs(
         requests.RunCodeRequest, code=True, long=True, stops=True, needs=Access.READ, command="code run",
-        route="POST /code", tools=("code.run_code",),
+        route="POST /code", tools=("code.run_code", "enhanced.execute_code"),
     ),
     # What others have asked is no business of a guest.
     _reads(
@@ -185,13 +234,32 @@ _ALL = (
     _runs(requests.CreateTokenRequest, needs=Access.OWNER, command="tokens create"),
     _reads(requests.TokensRequest, needs=Access.OWNER, command="tokens list"),
     _sets(requests.RevokeTokenRequest, needs=Access.OWNER, command="tokens revoke"),
-    _writes(requests.WriteNoteRequest, notes=True, command="notes write", route="POST /notes"),
-    _reads(requests.ReadNoteRequest, notes=True, command="notes read", route="GET /notes/{id}"),
-    _writes(requests.EditNoteRequest, notes=True, command="notes edit", route="PATCH /notes/{id}"),
-    _reads(requests.SearchNotesRequest, notes=True, command="notes search", route="GET /notes/search"),
-    _writes(requests.LinkNotesRequest, notes=True, command="notes link", route="POST /notes/{id}/links"),
-    _writes(requests.UnlinkNotesRequest, notes=True, command="notes unlink", route="DELETE /notes/{id}/links"),
-    _reads(requests.CurrentDateRequest, notes=True, command="notes date", route="GET /notes/date"),
+    _writes(
+        requests.WriteNoteRequest, notes=True, command="notes write", route="POST /notes", tools=("notes.write_mem",),
+    ),
+    _reads(
+        requests.ReadNoteRequest, notes=True, command="notes read", route="GET /notes/{id}", tools=("notes.read_mem",),
+    ),
+    _writes(
+        requests.EditNoteRequest, notes=True, command="notes edit", route="PATCH /notes/{id}",
+        tools=("notes.edit_mem",),
+    ),
+    _reads(
+        requests.SearchNotesRequest, notes=True, command="notes search", route="GET /notes/search",
+        tools=("notes.search_mem",),
+    ),
+    _writes(
+        requests.LinkNotesRequest, notes=True, command="notes link", route="POST /notes/{id}/links",
+        tools=("notes.link_mem",),
+    ),
+    _writes(
+        requests.UnlinkNotesRequest, notes=True, command="notes unlink", route="DELETE /notes/{id}/links",
+        tools=("notes.unlink_mem",),
+    ),
+    _reads(
+        requests.CurrentDateRequest, notes=True, command="notes date", route="GET /notes/date",
+        tools=("notes.get_current_date",),
+    ),
     _writes(requests.ReviewNoteRequest, notes=True, command="notes review", route="POST /notes/{id}/review"),
     _reads(requests.DueNotesRequest, notes=True, command="notes due", route="GET /notes/due"),
     _reads(requests.BacklinksRequest, notes=True, command="notes backlinks", route="GET /notes/{id}/backlinks"),
