@@ -4,9 +4,17 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from scrubjay.paths import daemon_file
+from tests.patience import PATIENCE
+from tests.surfaces.daemon_process import is_open
 
 ROOT = Path(__file__).parents[2]
 _ARGUMENT = """    language: Annotated[str, Arg("Language of the text.", brief="of the text", length=LABEL)] = ""
@@ -34,6 +42,8 @@ _METHOD = '''
 # Prints what each surface has, in the copy, which no other process imports.
 _PROBE = """
 import asyncio, inspect, json
+from scripts.help_table import help_table
+from scripts.reference import python_page
 from scrubjay import MemoryClient, SyncMemoryClient
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.toolsets import pick
@@ -56,14 +66,63 @@ print(json.dumps({
     "commands": [command("remember"), command("count-words")],
     "tools": [tools["remember"], tools["count_words"]],
     "rest": describe_app(make_bare_app()),
+    "reference": python_page(),
+    "help": help_table(),
     "result": asyncio.run(use()),
 }, default=str))
+"""
+# Prints what a daemon of the copy answers to calls of both, and to values that break their limits.
+_CALLS = """
+import asyncio, json, sys
+import httpx2
+from scrubjay import MemoryClient
+from scrubjay.errors import InvalidInput
+
+async def refused(call):
+    try:
+        await call
+    except InvalidInput as error:
+        return error.fields["field"]
+
+async def by_socket():
+    async with MemoryClient(path=sys.argv[1]) as memory:
+        return [
+            await memory.count_words("numbers", least=4),
+            await refused(memory.count_words("numbers", least=-1)),
+        ]
+
+async def by_rest(web):
+    async def post(path, **body):
+        return (await web.post(f"/api/v1/{path}", json=body)).json()
+    return [
+        await post("words/count", ids=["numbers"], least=4),
+        (await post("words/count", ids=["numbers"], least=-1))["field"],
+    ], (await post("memories", text="tea", language="x" * 301))["field"]
+
+async def by_mcp(web):
+    async def call(tool, **arguments):
+        params = {"name": tool, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return (await web.post("/mcp/core", json=message)).json()["result"]
+    return [
+        (await call("count_words", ids=["numbers"], least=4))["structuredContent"],
+        (await call("count_words", ids=["numbers"], least=-1))["_meta"]["scrubjay/error"]["field"],
+    ]
+
+async def main():
+    async with MemoryClient(path=sys.argv[1]) as memory:
+        await memory.remember("one two three", name="numbers", language="en")
+    async with httpx2.AsyncClient(base_url=sys.argv[2], timeout=60, trust_env=False) as web:
+        rest, too_long = await by_rest(web)
+        return {"socket": await by_socket(), "rest": rest, "mcp": await by_mcp(web), "too long": too_long}
+
+print(json.dumps(asyncio.run(main())))
 """
 
 
 @pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """The surfaces of a copy of the package with one more argument of `remember`, and one more verb."""
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with one more argument of `remember`, and one more verb."""
     tree = tmp_path_factory.mktemp("tree")
     for folder in ("src", "scripts"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -74,6 +133,12 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     _edit(tree / "src/scrubjay/model/verbs.py", "    _reads(requests.SearchTextRequest", before=_LINE)
     _edit(tree / "src/scrubjay/engine/engine.py", "    async def search_text(", before=_METHOD.lstrip("\n") + "\n")
     _run(tree, "-m", "scripts.client")
+    return tree
+
+
+@pytest.fixture(scope="module")
+def copied(tree: Path) -> dict[str, object]:
+    """What the surfaces of the copy have."""
     return json.loads(_run(tree, "-c", _PROBE))
 
 
@@ -105,16 +170,56 @@ def test_the_routes_have_both(copied: dict[str, dict[str, dict[str, dict[str, ob
     assert "Least number of characters of a word." in described
 
 
+def test_a_daemon_answers_both_and_names_a_value_that_breaks_a_limit(tree: Path) -> None:
+    # A path that is short enough for a socket.
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder, _serving(tree, Path(folder, "data")) as home:
+        address = json.loads(daemon_file(home).read_bytes())["http"]
+        answers = json.loads(_run(tree, "-c", _CALLS, str(home), address))
+    # REST knows the lengths of all texts; elsewhere the verb checks those of what it stores.
+    assert answers.pop("too long") == "language"
+    assert answers == {surface: [{"words": 1}, "least"] for surface in ("socket", "rest", "mcp")}
+
+
+def test_the_reference_and_the_help_have_both(copied: dict[str, str]) -> None:
+    for words in ("count_words", "Least number of characters of a word.", "Language of the text."):
+        assert words in copied["reference"]
+    pages = json.loads(copied["help"])
+    assert "--least" in pages["count-words"]
+    assert "--language" in pages["remember"]
+
+
+@contextmanager
+def _serving(tree: Path, home: Path) -> Generator[Path]:
+    """Run a daemon of the copy on a folder until the end of the block."""
+    command = [sys.executable, "-m", "scrubjay", "serve", "--data", str(home), "--http", "127.0.0.1:0"]
+    log = home.with_name("log")
+    with log.open("wb") as output:
+        daemon = subprocess.Popen(command, cwd=tree, env=_environment(tree), stdout=output, stderr=output)
+    try:
+        end = time.monotonic() + PATIENCE
+        while not is_open(home):
+            assert daemon.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.05)
+        yield home
+    finally:
+        daemon.terminate()
+        daemon.wait(PATIENCE)
+
+
 def _edit(file: Path, mark: str, *, before: str) -> None:
     text = file.read_text(encoding="utf-8")
     assert text.count(mark) == 1, f"{file.name} has {mark!r} {text.count(mark)} times"
     file.write_text(text.replace(mark, before + mark), encoding="utf-8")
 
 
+def _environment(tree: Path) -> dict[str, str]:
+    return {"PYTHONPATH": f"{tree / 'src'}:{tree}", "PATH": "", "HOME": str(tree), "SCRUBJAY_EMBEDDER": "none"}
+
+
 def _run(tree: Path, *arguments: str) -> str:
-    environment = {"PYTHONPATH": f"{tree / 'src'}:{tree}", "PATH": "", "HOME": str(tree), "SCRUBJAY_EMBEDDER": "none"}
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *arguments], cwd=tree, env=_environment(tree), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3_000:]
     return done.stdout
