@@ -163,7 +163,7 @@ class Harness:
             source=source, target=target, relation=relation, text=text, strength=strength, metadata=metadata or {}
         )
         return await relate.relate(
-            request, space=SPACE, origin=self.origin(), store=self.store, limits=self.limits,
+            request, space=SPACE, origin=self.origin(), store=self.store, limits=self.limits, rules=self.rules,
         )  # fmt: skip
 
     async def unrelate(self, source: str, target: str, *, relation: str = "related_to") -> Related:

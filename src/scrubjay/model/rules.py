@@ -1,10 +1,10 @@
 """The rules of a space: how it treats new memories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Self, cast
 
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, Rejected
 from scrubjay.lazy import dataclass
 from scrubjay.model.memory import Json
 
@@ -116,6 +116,15 @@ def _whole(name: str, value: Json) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
         raise InvalidInput(f"{name} must be a whole number from {low} to {high:,}, not {value!r}", field=name)
     return number
+
+
+def rejection(reason: str, *, warnings: Sequence[str] = ()) -> Rejected:
+    """Return the error for a text that the rules of its space reject."""
+    return Rejected(
+        f"nothing was stored: {reason}",
+        hint="Change the text, or the rules of the space: `scrubjay rules show` and `GET /api/v1/rules` show them",
+        warnings=tuple(warnings),
+    )
 
 
 def _similarity(value: Json) -> float:

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from scrubjay.errors import InvalidInput
 from scrubjay.lazy import dataclass, regex
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory
-from scrubjay.model.rules import Rules
+from scrubjay.model.relation import Relation
+from scrubjay.model.rules import Rules, rejection
 from scrubjay.text.scripts import fold_script
 from scrubjay.text.wildcards import Glob, Wildcard
 
 __all__ = [
     "deny", "draft_texts", "memory_texts", "require_allowed", "require_allowed_edit",
-    "require_allowed_memory", "source_texts", "strings_in",
+    "require_allowed_memory", "require_allowed_relation", "source_texts", "strings_in",
 ]  # fmt: skip
 
 _THIS = "(?:this|that|it|any of this|any of that|the following|this (?:message|conversation|chat|text|note|part|one))"
@@ -88,18 +88,24 @@ def deny(draft: Draft, *, rules: Rules) -> Draft:
 
 
 def require_allowed(draft: Draft, *, rules: Rules) -> None:
-    """Raise InvalidInput for a draft that must not be stored."""
+    """Raise Rejected for a draft that must not be stored."""
     _require(_reason(_check_draft(draft, rules), rules))
 
 
 def require_allowed_memory(memory: Memory, *, rules: Rules) -> None:
-    """Raise InvalidInput for a memory that must not be stored."""
+    """Raise Rejected for a memory that must not be stored."""
     _require(_reason(_check_memory(memory, rules), rules))
 
 
 def require_allowed_edit(before: Memory, after: Memory, *, rules: Rules) -> None:
-    """Raise InvalidInput for an edit that adds a text that must not be stored; existing texts may stay."""
+    """Raise Rejected for an edit that adds a text that must not be stored; existing texts may stay."""
     _require(_reason(_check_memory(after, rules), rules, existing=_check_memory(before, rules)))
+
+
+def require_allowed_relation(relation: Relation, *, rules: Rules, before: Relation | None = None) -> None:
+    """Raise Rejected for a relation with a text that must not be stored; texts that it has already may stay."""
+    existing = _NOTHING if before is None else _check_relation(before, rules)
+    _require(_reason(_check_relation(relation, rules), rules, existing=existing))
 
 
 def draft_texts(draft: Draft, *, split: bool = False) -> Iterator[str]:
@@ -145,7 +151,7 @@ def strings_in(value: Json) -> Iterator[tuple[str, str]]:
 
 def _require(reason: str) -> None:
     if reason:
-        raise InvalidInput(f"nothing was stored: {reason}", hint="`rules` shows what this space never stores")
+        raise rejection(reason)
 
 
 def _check_draft(draft: Draft, rules: Rules) -> _Checked:
@@ -156,6 +162,11 @@ def _check_draft(draft: Draft, rules: Rules) -> _Checked:
 def _check_memory(memory: Memory, rules: Rules) -> _Checked:
     orders = (memory.content, memory.title, *(observation.text for observation in memory.observations))
     return _check_texts(orders, memory_texts(memory, split=True), source_texts(memory), memory.metadata, rules)
+
+
+def _check_relation(relation: Relation, rules: Rules) -> _Checked:
+    texts = (relation.type, relation.text, *(text for _, text in strings_in(dict(relation.metadata))))
+    return _check_texts((relation.text,), iter(texts), iter(()), relation.metadata, rules)
 
 
 def _check_texts(

@@ -15,6 +15,7 @@ from scrubjay.model.results import Related
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, RecordStore
 from scrubjay.writing import validate
+from scrubjay.writing.deny import require_allowed_relation
 from scrubjay.writing.rules import load_rules
 from scrubjay.writing.screen import screen_relation
 
@@ -44,6 +45,7 @@ async def relate(
     effective = await load_rules(space, default=rules or Rules(), documents=store)
     edge = screen_relation(edge, rules=effective.rules)
     existing = await _matching(edge, space=space, store=store)
+    require_allowed_relation(edge, rules=effective.rules, before=existing[0] if existing else None)
     if existing:
         first = existing[0]
         edge = replace(edge, source=first.source, target=first.target, created_at=first.created_at)

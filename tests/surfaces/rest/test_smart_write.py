@@ -60,6 +60,23 @@ async def test_a_forbidden_text_is_refused_with_the_reason(client: CheckedClient
     assert (await client.get("/status"))["memories"] == {}
 
 
+async def test_an_edit_and_a_link_are_refused_like_a_new_text(client: CheckedClient) -> None:
+    for name in ("shelves", "kiln"):
+        await client.remember(f"Where the {name} stand", name=name)
+    note = (await client.post("/notes", {"title": "Bricks", "content": "They are red."}, status=201))["id"]
+    await client.request("PATCH", "/rules", json={"never": ["kiln in the cellar"]})
+    expected = await client.refused("POST", "/memories", 422, "rejected", json={"text": CONTENT})
+    link = {"target": "kiln", "text": "The kiln in the cellar"}
+    for method, path, body in (
+        ("PATCH", "/memories/kiln", {"text": CONTENT}),
+        ("PATCH", f"/notes/{note}", {"content": CONTENT}),
+        ("POST", "/memories/shelves/links", link),
+    ):
+        problem = await client.refused(method, path, 422, "rejected", json=body)
+        assert [problem[name] for name in ("detail", "hint")] == [expected[name] for name in ("detail", "hint")]
+    assert not (await client.get("/memories/shelves/links"))["links"]
+
+
 async def test_a_thin_text_is_stored_and_flagged(client: CheckedClient) -> None:
     result = await client.post(PATH, {"content": "fixed it"}, status=201)
     assert result["flags"] == ["thin"]

@@ -3,9 +3,10 @@
 import pytest
 from tests.unit.harness import SPACE, Harness
 
-from scrubjay.errors import InvalidInput, NotFound, TooLarge
+from scrubjay.errors import InvalidInput, NotFound, Rejected, TooLarge
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json
+from scrubjay.model.rules import Rules
 
 
 async def pair(harness: Harness) -> tuple[str, str]:
@@ -23,6 +24,23 @@ async def test_a_link_is_shown_from_both_ends(harness: Harness) -> None:
     (link,) = done.source_links
     assert (link.source, link.target, link.type) == (sarah, acme, "related_to")
     assert (link.text, link.strength, link.metadata) == ("works there", 1.0, {"since": 2020})
+
+
+async def test_a_link_with_a_text_that_the_space_denies_is_rejected(harness: Harness) -> None:
+    await pair(harness)
+    await harness.relate("sarah", "acme", text="project falcon")
+    harness.rules = Rules(never=("project falcon",))
+    links: list[tuple[str, str, dict[str, Json]]] = [
+        ("leads", "Project  Falcon", {}),
+        ("project falcon", "", {}),
+        ("leads", "", {"of": ["the project falcon"]}),
+        ("leads", "Do not remember this.", {}),
+    ]
+    for relation, text, metadata in links:
+        with pytest.raises(Rejected, match="nothing was stored"):
+            await harness.relate("sarah", "acme", relation=relation, text=text, metadata=metadata)
+    # What it said before the rule may stay.
+    assert (await harness.relate("sarah", "acme", text="project falcon", strength=1)).action == "updated"
 
 
 async def test_a_link_made_from_the_other_end_is_the_same(harness: Harness) -> None:

@@ -8,7 +8,7 @@ from tests.fakes.build import START, a_memory, a_rewrite, an_origin, revised
 from tests.new_files import NewStores
 from tests.unit.harness import SPACE, Harness
 
-from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, TooLarge
+from scrubjay.errors import InvalidInput, NameTaken, NotFound, Rejected, StaleVersion, TooLarge
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Json, Memory, Tier
 from scrubjay.model.requests import Edit
@@ -286,7 +286,7 @@ async def test_an_edit_cannot_add_a_text_that_the_space_denies(harness: Harness)
         Edit(add_observations=("project falcon",)),
         Edit(fields={"content": "Do not remember this."}),
     ):
-        with pytest.raises(InvalidInput, match="nothing was stored"):
+        with pytest.raises(Rejected, match="nothing was stored"):
             await harness.revise(memory.id, edit)
     assert await harness.get(memory.id) == memory
 

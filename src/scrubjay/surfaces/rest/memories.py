@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Query, Response
 
-from scrubjay.errors import InvalidInput, NotFound, Rejected, StaleVersion
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion
 from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.decay import as_shown
@@ -25,6 +25,7 @@ from scrubjay.model.requests import (
     RulesRequest,
 )
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, RememberedMany, Written
+from scrubjay.model.rules import rejection
 from scrubjay.surfaces.rest.deps import OneSpaceContext, ReadContext, RequestContext, WriteContext
 from scrubjay.surfaces.rest.requests import (
     MAX_LABEL_LENGTH,
@@ -313,11 +314,7 @@ def require_accepted(written: Remembered | NoteWritten) -> None:
     """Raise Rejected if a rule of the space rejects a text."""
     if written.action == "rejected":
         reason, *warnings = written.warnings
-        raise Rejected(
-            reason,
-            hint="Change the text, or the rules of the space: GET /api/v1/rules shows them",
-            warnings=tuple(warnings),
-        )
+        raise rejection(reason, warnings=warnings)
 
 
 def _remember_response(remembered: Remembered, context: RequestContext, *, dry_run: bool, explain: bool) -> Response:
