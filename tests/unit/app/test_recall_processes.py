@@ -112,8 +112,8 @@ async def test_answers_are_the_same_wherever_they_are_made(tmp_path: Path, more:
     async with crowded(tmp_path, idle_seconds=60.0, **more) as (engine, _):
         alone = replace(engine, recall_processes=None)
         every = [(QUESTIONS, criteria) for criteria in (Filter(), Filter(kind="note"), Filter(entity="Anna"))]
-        some = [(QUESTIONS[number % 4 :: 4], criteria) for number, criteria in enumerate(FILTERS)]
-        for questions, criteria in (*every, *some):
+        filtered = [(QUESTIONS[number % 4 :: 4], criteria) for number, criteria in enumerate(FILTERS)]
+        for questions, criteria in (*every, *filtered):
             with telemetry.observe(observer):
                 beside = await ask(engine, questions, criteria)
             assert any(answer.hits for answer in beside)
@@ -121,7 +121,7 @@ async def test_answers_are_the_same_wherever_they_are_made(tmp_path: Path, more:
     assert observer.counts["recalls_elsewhere", "answered"] > len(QUESTIONS)
     assert ("recalls_elsewhere", "failed") not in observer.counts
     # The stages there are part of the metrics here.
-    assert observer.names.count("recall.collapse") == sum(len(questions) for questions, _ in (*every, *some))
+    assert observer.names.count("recall.collapse") == sum(len(questions) for questions, _ in (*every, *filtered))
 
 
 async def test_a_question_sees_what_was_written_and_purged_just_before(tmp_path: Path) -> None:
