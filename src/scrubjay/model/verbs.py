@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Literal
 
 from scrubjay.lazy import dataclass
 from scrubjay.model import requests
-from scrubjay.model.arguments import Request, label_of
+from scrubjay.model.arguments import Request, arguments_of, label_of
 from scrubjay.model.caller import Access
 
 
@@ -297,3 +297,10 @@ def verb_of(request: Request[object]) -> Verb:
         if kind in _BY_REQUEST:
             return _BY_REQUEST[kind]
     raise TypeError(f"{type(request).__name__} is not the request of a verb")
+
+
+@cache
+def names_by_alias() -> Mapping[str, str]:
+    """Return the names of arguments by the other names that some verbs accept."""
+    named = (argument for verb in _ALL for argument in arguments_of(verb.request))
+    return {alias: argument.name for argument in named for alias in argument.about.aliases}

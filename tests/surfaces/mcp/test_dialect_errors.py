@@ -231,6 +231,18 @@ _TOO_LONG = "has 500 characters; the limit is 300. Put the long form into"
             "intent",
         ),
         ("entities.store_memory", {"text": "x", "entity": "z" * 500}, f"entity {_TOO_LONG} `text`", "entity"),
+        (
+            "core.remember",
+            {"content": "Cleo keeps bees."},
+            "remember takes no argument 'content'. Did you mean text?",
+            "content",
+        ),
+        (
+            "core.remember",
+            {"text": "Cleo keeps bees.", "type": "fact"},
+            "remember takes no argument 'type'. Did you mean kind?",
+            "type",
+        ),
         ("core.read", {"ids": ["tea"] * 1_001}, "1,001 ids are too many; the limit is 1,000", "ids"),
         (
             "core.recall",

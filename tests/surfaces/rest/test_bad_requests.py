@@ -107,6 +107,12 @@ async def test_a_memory_with_a_slash_in_its_title_is_read_by_id(client: CheckedC
     assert results["memories"][0]["id"] == result["id"]
 
 
+async def test_the_other_name_of_a_field_leads_to_the_parameter(client: CheckedClient) -> None:
+    for path in ("/memories", "/search"):
+        problem = await client.refused("GET", path, 422, "invalid_input", params={"type": "fact"})
+        assert (problem["field"], problem["hint"]) == ("type", "Did you mean `kind`?")
+
+
 async def test_a_long_reference_is_refused(client: CheckedClient) -> None:
     problem = await client.refused("GET", f"/memories/{'x' * 301}", 422, "invalid_input")
     assert (problem["field"], problem["detail"]) == ("id", "id is longer than 300 characters")

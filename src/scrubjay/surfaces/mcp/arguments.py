@@ -9,6 +9,7 @@ from rapidfuzz import process
 from scrubjay.errors import InvalidInput
 from scrubjay.model.arguments import ArgumentGroup, arguments_of
 from scrubjay.model.memory import Json
+from scrubjay.model.verbs import names_by_alias
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -104,10 +105,11 @@ class ArgumentChecker:
     def _explain_unknown(self, path: str, value: Mapping[str, Json], schema: Schema) -> InvalidInput:
         properties = cast("Mapping[str, Json]", schema.get("properties") or {})
         unknown = next(name for name in value if name not in properties)
+        own = names_by_alias().get(unknown)
         owner = f"{path} of {self._tool}" if path else self._tool
         return InvalidInput(
             f"{owner} takes no argument {display(unknown)}",
-            hint=did_you_mean(unknown, properties),
+            hint=f"Did you mean {own}?" if own in properties else did_you_mean(unknown, properties),
             field=_join(path, [unknown[:80]]),
         )
 

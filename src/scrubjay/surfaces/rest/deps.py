@@ -17,7 +17,7 @@ from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.lazy import dataclass
 from scrubjay.model.arguments import Request
 from scrubjay.model.caller import Access, Caller, Grant
-from scrubjay.model.verbs import VERBS, verb_of
+from scrubjay.model.verbs import VERBS, names_by_alias, verb_of
 from scrubjay.notes.service import Notes
 from scrubjay.service import LocalService
 from scrubjay.surfaces.changes import ChangeBroadcaster
@@ -241,9 +241,11 @@ def _check_query_names(request: HTTPConnection) -> None:
     names = [name for name, _ in request.query_params.multi_items()]
     for name in dict.fromkeys(names):
         if name not in allowed:
+            own = names_by_alias().get(name, "")
+            listed = f"It has {', '.join(allowed)}" if allowed else ""
             raise InvalidInput(
                 f"this route has no parameter {name[:100]!r}",
-                hint=f"It has {', '.join(allowed)}" if allowed else "",
+                hint=f"Did you mean `{own}`?" if own in allowed else listed,
                 field=name[:100],
             )
         if not allowed[name] and (count := names.count(name)) > 1:
