@@ -206,6 +206,8 @@ async def _seed(server: McpServer) -> None:
 _BINARY = "has a NUL character at character 1: it looks like binary data. Encode binary data as text, or leave it out"
 _EMPTY = "there is nothing to remember: the"
 _EMPTIED = "the edit would leave nothing of the memory"
+_REJECTED = "nothing was stored: the text itself says that it must not be remembered"
+_RULES = "Change the text, or the rules of the space"
 _MISSING = "no memory is called 'nowhere-at-all'. Find it with"
 _ADA: dict[str, Json] = {"entity_name": "Ada"}
 _TOO_LONG = "has 500 characters; the limit is 300. Put the long form into"
@@ -231,6 +233,13 @@ _TOO_LONG = "has 500 characters; the limit is 300. Put the long form into"
             "intent",
         ),
         ("entities.store_memory", {"text": "x", "entity": "z" * 500}, f"entity {_TOO_LONG} `text`", "entity"),
+        (
+            "notes.edit_mem",
+            {"id": "nowhere-at-all", "content": "x"},
+            "no note is called 'nowhere-at-all'. Find it with `search_mem`",
+            "",
+        ),
+        ("core.revise", {"id": "tea", "text": "Do not remember this."}, f"{_REJECTED}. {_RULES}", ""),
         (
             "core.remember",
             {"content": "Cleo keeps bees."},

@@ -64,6 +64,9 @@ TOOLSETS: dict[str, tuple[Tool, ...]] = {
 
 # Hints write verbs (with their arguments), names of arguments and values as code.
 _CODE = re.compile(r"`([^`]+)`")
+# The same on another surface, after the name of a verb, and the routes of REST.
+_ALTERNATIVES = re.compile(r"(?<=`)(?:, (?:or )?| or )`(?:scrubjay|GET|POST|PATCH|PUT|DELETE) [^`]+`")
+_ROUTE = re.compile(r"(?:GET|POST|PATCH|PUT|DELETE) /")
 _CLAUSE_END = re.compile(r"(; |\. |: |, or )")
 # The words that a hint may only use where the toolset has them; the names of rules are none of them.
 _ENGINE_WORDS = frozenset(VERBS) | {
@@ -142,7 +145,7 @@ def _remarks(fields: Mapping[str, Json]) -> Iterator[str]:
 def _reword_clauses(text: str, tool: Tool, *, start: int = 0) -> str:
     """Return a text without the clauses, from `start` on, that name what the toolset does not have."""
     # The ends of clauses are at the odd places.
-    first, *rest = _CLAUSE_END.split(text)
+    first, *rest = _CLAUSE_END.split(_ALTERNATIVES.sub("", text))
     reworded = ""
     for number, (end, clause) in enumerate([("", first), *zip(rest[::2], rest[1::2], strict=True)]):
         codes = {code: _reword_code(code, tool) for code in _CODE.findall(clause)}
@@ -155,6 +158,8 @@ def _reword_clauses(text: str, tool: Tool, *, start: int = 0) -> str:
 
 def _reword_code(code: str, tool: Tool) -> str:
     """Return the verb, argument or value of a hint as the tool's toolset has it; empty if it does not."""
+    if _ROUTE.match(code):
+        return ""
     word, _, rest = code.partition(" ")
     toolset = next((tools for tools in TOOLSETS.values() if tool in tools), (tool,))
     # Options in the style of the command line are arguments that no tool has.
