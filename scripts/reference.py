@@ -376,7 +376,8 @@ def _tool(tool: Tool) -> str:
     ]
     table = _table(("argument", "type", "meaning"), rows) if rows else "It takes no arguments."
     answer = ", ".join(f"`{name}`" for name in cast("dict[str, Json]", tool.output.get("properties", {})))
-    return f"### {tool.name}\n\n{tool.description}\n\n{table}\n\nAnswers with {answer}."
+    parts = [f"### {tool.name}", tool.description, table, f"Answers with {answer}.", tool.remark]
+    return "\n\n".join(filter(None, parts))
 
 
 def _operation(call: str, operation: dict[str, Json]) -> str:

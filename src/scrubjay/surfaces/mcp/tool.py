@@ -66,7 +66,8 @@ class Tool:
 
     `names` maps the engine's names of arguments to this tool's, where they differ: handlers read arguments by it, and
     errors are reworded by it. `verbs` lists the verbs that hints may name and this tool carries out, each with what to
-    add to the tool's name. `on_error` makes a result of an error, for toolsets whose calls never fail.
+    add to the tool's name. `on_error` makes a result of an error, for toolsets whose calls never fail. `remark` is
+    for the page of the tools alone: models pay for each word.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Tool:
     idempotent: bool = False
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     verbs: Mapping[str, str] = field(default_factory=dict[str, str])
+    remark: str = ""
     on_error: Callable[[ScrubjayError], ToolResult] | None = None
 
 

@@ -35,6 +35,11 @@ _REMEMBER = Tool(
     output=output_schema(action=TEXT, id=TEXT, version=INTEGER, merged_into=TEXT, conflicts=LIST),
     call=write.remember,
     verbs={"remember": "", "remember_many": "with items"},
+    remark=(
+        "Of many `items` those that can be stored are stored, and the answer names the others with what to correct. "
+        "The other surfaces have `atomic` to store all or none: it is left out here, since an agent sends the "
+        "corrected items again."
+    ),
 )
 
 _RECALL = Tool(
