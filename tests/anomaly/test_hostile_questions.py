@@ -206,8 +206,8 @@ async def test_a_filter_of_thousands_of_tags_is_refused_by_name(full: MemoryClie
         with pytest.raises(TooLarge) as caught:
             await full.recall("bird", **{name: many})  # type: ignore[arg-type]
         assert (caught.value.fields["field"], caught.value.fields["limit"]) == (name, 64)
-    found = await full.recall("bird", any_tags=[*many[:63], "odd"], limit=100, max_tokens=10**6)
-    assert len(found.hits) == MANY // 2
+    recalled = await full.recall("bird", any_tags=[*many[:63], "odd"], limit=100, max_tokens=10**6)
+    assert len(recalled.hits) == MANY // 2
     assert not (await full.recall("bird", tags=many[:64])).hits
 
 
