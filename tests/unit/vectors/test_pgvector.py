@@ -200,6 +200,8 @@ async def test_a_login_that_owns_nothing_reports_the_setting(store: PostgresStor
     assert "SCRUBJAY_DATABASE_OWNER_URL" in str(described["problem"])
     assert "CREATE INDEX CONCURRENTLY vectors_hnsw_half_1 ON scrubjay.vectors" in str(described["problem"])
     assert len(await index.search("default", random_vectors(1)[0], Filter(), limit=20)) == 20
+    # To be described it tries again, and holds the lock meanwhile.
+    await index.settle()
     helped = await open_store(name, user=APP, owner="postgres")
     assert (await (await open_index(make_index(helped))).describe())["kind"] == "hnsw"
     # The server without an owner login finds the index when it refreshes its state.
