@@ -197,7 +197,7 @@ async def test_too_many_of_anything(memory: MemoryClient) -> None:
         with pytest.raises(TooLarge) as caught:
             await memory.remember("text", **{argument: [f"n{number}" for number in range(count)]})  # type: ignore[arg-type]
         assert argument in caught.value.message
-        assert f"{caught.value.fields['limit']:,}" in caught.value.message
+        assert str(caught.value.fields["limit"]) in caught.value.message
     with pytest.raises(TooLarge, match="metadata"):
         await memory.remember("text", metadata={"a": "x" * 100_000})
     with pytest.raises(TooLarge, match="title"):

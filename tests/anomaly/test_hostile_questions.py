@@ -200,15 +200,10 @@ async def test_times_at_the_ends_of_time(full: MemoryClient) -> None:
         await full.recall("bird", since="9999-12-31T23:59:59-12:00")
 
 
-async def test_a_filter_of_thousands_of_tags_is_refused_by_name(full: MemoryClient) -> None:
+async def test_a_filter_of_thousands_of_tags(full: MemoryClient) -> None:
     many = [f"tag{number}" for number in range(3_000)]
-    for name in ("any_tags", "tags"):
-        with pytest.raises(TooLarge) as caught:
-            await full.recall("bird", **{name: many})  # type: ignore[arg-type]
-        assert (caught.value.fields["field"], caught.value.fields["limit"]) == (name, 64)
-    recalled = await full.recall("bird", any_tags=[*many[:63], "odd"], limit=100, max_tokens=10**6)
-    assert len(recalled.hits) == MANY // 2
-    assert not (await full.recall("bird", tags=many[:64])).hits
+    assert len((await full.recall("bird", any_tags=[*many, "odd"], limit=100, max_tokens=10**6)).hits) == MANY // 2
+    assert not (await full.recall("bird", tags=many)).hits
 
 
 async def test_forgetting_by_an_empty_filter(full: MemoryClient) -> None:
@@ -219,12 +214,8 @@ async def test_forgetting_by_an_empty_filter(full: MemoryClient) -> None:
     assert (await full.status()).memories == {"live": MANY}
 
 
-async def test_references_up_to_the_limit(full: MemoryClient) -> None:
-    refs = [f"b{number}" for number in range(MANY)] * (800 // MANY) + [f"nobody-{number}" for number in range(200)]
+async def test_thousands_of_references_at_once(full: MemoryClient) -> None:
+    refs = [f"b{number}" for number in range(MANY)] * 40 + [f"nobody-{number}" for number in range(200)]
     recalled = await full.read(refs)
     assert len(recalled.memories) == MANY
     assert len(recalled.missing) == 200
-    with pytest.raises(TooLarge) as caught:
-        await full.read([f"nobody-{number}" for number in range(1_001)])
-    assert (caught.value.fields["field"], caught.value.fields["limit"]) == ("ids", 1_000)
-    assert caught.value.message == "1,001 ids are too many; the limit is 1,000"

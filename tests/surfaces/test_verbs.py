@@ -452,8 +452,6 @@ def _texts(*arguments: str) -> list[str]:
     ("command", "words"),
     [
         (("remember", "tea", "--entity", "x" * 301), "--entity has 301 characters"),
-        (("remember", "tea", *["--tag=x"] * 65), "65 --tag are too many; the limit is 64"),
-        (("recall", "tea", "--tag", "x" * 301), "--tag has 301 characters; the limit is 300"),
         (("recall", "tea", "-n", "0"), "--limit must be at least 1"),
         (("forget", "--trust", "nobody"), "--trust must be one of user"),
         (("revise", "tea", "--expires-at", "someday"), "--expires-at: 'someday' is not a date or time"),

@@ -86,8 +86,6 @@ from scrubjay.writing.deny import require_allowed_memory
 from scrubjay.writing.many import remember_many
 from scrubjay.writing.screen import redact_label, screen_history, screen_relation
 
-# A selection has at most a thousand references.
-_PAGE = 500
 _MAX_CONTEXT_CONFLICTS = 12
 _EXTRACTION = "scrubjay.extraction.extract"
 
@@ -635,8 +633,8 @@ class Engine(EngineBase):
         """Run maintenance, embed missing vectors and rebuild the index; returns the branches without a memory."""
         await self._store.tidy()
         lost = await diagnostics.lost_branches(self._store, space=who.space)
-        for start in range(0, len(lost), _PAGE):
-            selection = requests.Selection(ids=tuple(lost[start : start + _PAGE]), reason="its memory is gone")
+        if lost:
+            selection = requests.Selection(ids=tuple(lost), reason="its memory is gone")
             await delete.forget(selection, space=who.space, origin=self._origin(who), store=self._store)
         await self.backfill(finish=True)
         await self.index.rebuild()

@@ -14,15 +14,11 @@ from typing import Annotated, Generic, Literal, Self, TypeVar, Union, cast, get_
 from scrubjay.errors import InvalidInput
 from scrubjay.lazy import dataclass
 from scrubjay.model.checks import (
-    LABEL_HINT,
-    REMARK_HINT,
     require_flag,
     require_fraction,
     require_integer,
     require_moment,
     require_text,
-    too_long,
-    too_many,
     wrong_type,
 )
 from scrubjay.model.memory import Json, Source
@@ -31,8 +27,6 @@ from scrubjay.model.timestamps import parse_moment
 
 R_co = TypeVar("R_co", covariant=True)
 _Check = Callable[[object], object]
-# Short texts for the history.
-_REMARKS = frozenset({"message", "reason"})
 
 
 class Unset(Enum):
@@ -214,32 +208,20 @@ def _checks(kind: type[ArgumentGroup]) -> tuple[tuple[str, _Check, object], ...]
     """Return the checks by name, each with the default that it would leave as it is; MISSING if there is none."""
     checks: list[tuple[str, _Check, object]] = []
     for argument in _own_arguments(kind):
-        check = _checker(argument.type, argument, hint=_hint_if_long(argument, kind))
+        check = _checker(argument.type, argument)
         is_right = not argument.is_required and check(argument.default) is argument.default
         checks.append((argument.name, check, argument.default if is_right else MISSING))
     return tuple(checks)
 
 
-def _hint_if_long(argument: Argument, kind: type[ArgumentGroup]) -> str:
-    """Return where the rest of a text belongs that is too long."""
-    if argument.name in _REMARKS:
-        return REMARK_HINT
-    # A reference has no other place.
-    return (
-        LABEL_HINT
-        if not argument.about.positional and any(other.name == "text" for other in _own_arguments(kind))
-        else ""
-    )
-
-
-def _checker(kind: object, argument: Argument, *, hint: str) -> _Check:
+def _checker(kind: object, argument: Argument) -> _Check:
     """Return the function that converts and checks values of an annotated type."""
     members = _members(kind)
     accepted = [member for member in members if member is not NoneType and member is not Unset]
     if len(accepted) > 1:
         # Several types, such as a number or a name: the verb checks them.
         return lambda value: value
-    check = _single_checker(accepted[0], argument, hint=hint)
+    check = _single_checker(accepted[0], argument)
     if accepted[0] is datetime and NoneType in members:
         check = partial(_optional_moment, field=argument.name)
     empty = tuple(value for member, value in ((NoneType, None), (Unset, UNSET)) if member in members)
@@ -253,22 +235,16 @@ def _default_or(argument: Argument, check: _Check, value: object) -> object:
     return argument.default if value is None else check(value)
 
 
-def _single_checker(kind: object, argument: Argument, *, hint: str) -> _Check:
+def _single_checker(kind: object, argument: Argument) -> _Check:
     field, about = argument.name, argument.about
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         expected = "a list of texts" if item is str else "a list"
-        check = _checker(item, argument, hint=hint)
-        return partial(_tuple, field=field, expected=expected, check=check, single=about.single, most=about.items)
+        return partial(_tuple, field=field, expected=expected, check=_checker(item, argument), single=about.single)
     if _choices(kind):
         return partial(_one_of, field=field, kind=kind)
     if kind is str:
-        if about.is_searched:
-            # The search counts its bytes.
-            return partial(_searched_text, field=field)
-        if about.length is None:
-            return partial(require_text, field=field)
-        return partial(_short_text, field=field, most=about.length, hint=hint)
+        return partial(_searched_text if about.is_searched else require_text, field=field)
     if kind is bool:
         return partial(require_flag, field=field)
     if kind is int:
@@ -285,27 +261,18 @@ def _single_checker(kind: object, argument: Argument, *, hint: str) -> _Check:
     return partial(_mapping, field=field)
 
 
-def _short_text(value: object, *, field: str, most: int, hint: str) -> str:
-    text = require_text(value, field=field)
-    if len(text) > most:
-        raise too_long(len(text), field=field, most=most, hint=hint)
-    return text
-
-
 def _searched_text(value: object, *, field: str) -> object:
     if not isinstance(value, str):
         raise wrong_type(field, "a text", value)
     return value
 
 
-def _tuple(value: object, *, field: str, expected: str, check: _Check, single: bool, most: int | None) -> object:
+def _tuple(value: object, *, field: str, expected: str, check: _Check, single: bool) -> object:
     if single and isinstance(value, str):
         return (check(value),)
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         raise wrong_type(field, expected, value)
     unchecked = cast("Sequence[object]", value)
-    if most is not None and len(unchecked) > most:
-        raise too_many(len(unchecked), field=field, most=most)
     items = tuple(check(item) for item in unchecked)
     return unchecked if unchecked == items else items
 

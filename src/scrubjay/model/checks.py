@@ -10,8 +10,6 @@ from scrubjay.errors import InvalidInput, NameTaken, TooLarge
 # The largest integer that every store can hold.
 _MAX_INTEGER = (1 << 63) - 1
 _MAX_REMARK = 1_000
-REMARK_HINT = "Put the long form into a memory"
-LABEL_HINT = "Put the long form into `text`"
 # Letters of one look, to the Latin one.
 _LOOKALIKES = str.maketrans(
     # Cyrillic, then Greek.
@@ -43,7 +41,12 @@ def require_remark(value: object, *, field: str) -> str:
     """Return a remark for the history: a short reason for a change."""
     remark = require_text(value, field=field)
     if len(remark) > _MAX_REMARK:
-        raise too_long(len(remark), field=field, most=_MAX_REMARK, hint=REMARK_HINT)
+        raise TooLarge(
+            f"{field} has {len(remark):,} characters; the limit is {_MAX_REMARK:,}",
+            hint="Put the long form into a memory",
+            field=field,
+            limit=_MAX_REMARK,
+        )
     return remark
 
 
@@ -89,16 +92,6 @@ def require_moment(value: object, *, field: str) -> None:
 def wrong_type(field: str, expected: str, value: object) -> InvalidInput:
     """Return the error for a value of the wrong type."""
     return InvalidInput(f"{field} must be {expected}, not {type(value).__name__}", field=field)
-
-
-def too_long(length: int, *, field: str, most: int, hint: str = "") -> TooLarge:
-    """Return the error for a text of too many characters."""
-    return TooLarge(f"{field} has {length:,} characters; the limit is {most:,}", hint=hint, field=field, limit=most)
-
-
-def too_many(count: int, *, field: str, most: int) -> TooLarge:
-    """Return the error for a list of too many entries."""
-    return TooLarge(f"{count:,} {field} are too many; the limit is {most:,}", field=field, limit=most)
 
 
 def normal_name(name: str) -> str:

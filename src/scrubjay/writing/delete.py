@@ -125,9 +125,7 @@ async def purge(
         telemetry.count("writes", len(done), action="purged")
         if returning := [memory_id for memory_id in dict.fromkeys(archived) if memory_id not in ids]:
             # Recall found them by what was made of them.
-            for start in range(0, len(returning), _PAGE):
-                page = Selection(ids=tuple(returning[start : start + _PAGE]))
-                await restore(page, space=space, origin=origin, store=store)
+            await restore(Selection(ids=tuple(returning)), space=space, origin=origin, store=store)
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 

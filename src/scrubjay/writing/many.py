@@ -32,6 +32,7 @@ from scrubjay.model.draft import Draft, DraftBatch, Limits
 from scrubjay.model.health import WriteNote
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
+from scrubjay.model.requests.memories import MAX_ITEMS
 from scrubjay.model.results import Decision, ItemError, Remembered, RememberedItem, RememberedMany
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Embedder, IdempotencyRecord, Profile, Progress
@@ -103,6 +104,13 @@ async def remember_many(
     A dry run compares each draft with the store and with the drafts of its chunk.
     """
     count = len(batch.drafts)
+    if count > MAX_ITEMS:
+        raise TooLarge(
+            f"{count:,} items are too many; the limit is {MAX_ITEMS:,}",
+            hint="Send them in parts",
+            field="items",
+            limit=MAX_ITEMS,
+        )
     if batch.atomic and count > MAX_ATOMIC:
         raise TooLarge(
             f"{count:,} drafts are too many to store all or none; the limit is {MAX_ATOMIC:,}",

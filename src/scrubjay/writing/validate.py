@@ -9,15 +9,7 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.change import Origin
-from scrubjay.model.checks import (
-    LABEL_HINT,
-    require_flag,
-    require_fraction,
-    require_moment,
-    require_text,
-    too_long,
-    too_many,
-)
+from scrubjay.model.checks import require_flag, require_fraction, require_moment, require_text
 from scrubjay.model.draft import Draft, Limits, UnreadableDraft
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json, Trust
@@ -131,8 +123,12 @@ def label(value: object, *, field: str, limits: Limits) -> str:
         return ""
     tidy = " ".join(text(value, field=field, limit=limits.text_bytes).split())
     if len(tidy) > limits.label_characters:
-        hint = "" if field == "text" else LABEL_HINT
-        raise too_long(len(tidy), field=field, most=limits.label_characters, hint=hint)
+        raise TooLarge(
+            f"{field} has {len(tidy):,} characters; the limit is {limits.label_characters}",
+            hint="" if field == "text" else "Put the long form into `text`",
+            field=field,
+            limit=limits.label_characters,
+        )
     return tidy
 
 
@@ -142,7 +138,7 @@ def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[st
         raise InvalidInput(f"{field} must be a list of texts, not {type(values).__name__}", field=field)
     items = cast("Sequence[object]", values)
     if len(items) > limit:
-        raise too_many(len(items), field=field, most=limit)
+        raise TooLarge(f"{len(items):,} {field} are too many; the limit is {limit}", field=field, limit=limit)
     checked = tuple(text(item, field=field, limit=limits.text_bytes) for item in items)
     size = sum(len(item.encode()) for item in checked)
     if size > limits.list_bytes:

@@ -195,13 +195,6 @@ async def test_numbers_and_choices(client: CheckedClient, body: dict[str, Any], 
 async def test_too_much_of_something_is_too_large(client: CheckedClient, body: dict[str, Any], field: str) -> None:
     problem = await client.refused("POST", "/memories", 413, "too_large", json=body)
     assert problem["field"] == field
-    assert f"the limit is {problem['limit']:,}" in problem["detail"]
-
-
-async def test_too_many_ids_are_refused_whole(client: CheckedClient) -> None:
-    problem = await client.refused("POST", "/memories/read", 413, "too_large", json={"ids": ["x"] * 1_001})
-    assert problem["detail"] == "1,001 ids are too many; the limit is 1,000"
-    assert (problem["field"], problem["limit"]) == ("ids", 1_000)
 
 
 async def test_the_list_of_errors_is_limited(client: CheckedClient) -> None:
@@ -265,7 +258,7 @@ async def test_names_of_python_attributes_are_unknown_fields(client: CheckedClie
     ("body", "errors"),
     [
         ({"content": 5}, ["content must be a text"]),
-        ({"title": "x" * 301}, ["title has 301 characters; the limit is 300"]),
+        ({"title": "x" * 301}, ["title is longer than 300 characters"]),
         ({"tags": "a"}, ["tags must be a list"]),
         ({"tags": ["a", 6], "category": 7}, ["category must be a text", "tags.1 must be a text"]),
     ],
@@ -274,7 +267,7 @@ async def test_names_of_python_attributes_are_unknown_fields(client: CheckedClie
 async def test_an_invalid_optional_field_is_named(
     client: CheckedClient, path: str, body: dict[str, object], errors: list[str]
 ) -> None:
-    is_long = "the limit is" in errors[0]
+    is_long = "longer" in errors[0]
     expected = (413, "too_large") if is_long else (422, "invalid_input")
     problem = await client.refused("PATCH", path, *expected, json=body)
     assert sorted(problem["errors"]) == errors

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.model.arguments import UNSET, Request, arguments_of, label_of, result_of
+from scrubjay.errors import InvalidInput
+from scrubjay.model.arguments import UNSET, arguments_of, label_of, result_of
 from scrubjay.model.draft import Draft, UnreadableDraft, as_draft, read_draft
 from scrubjay.model.memory import Source, State, Trust
 from scrubjay.model.query import Filter
@@ -18,7 +18,6 @@ from scrubjay.model.requests import (
     ReadRequest,
     RecallRequest,
     RelateRequest,
-    RememberManyRequest,
     RememberRequest,
     ReviseRequest,
     SetRulesRequest,
@@ -95,51 +94,6 @@ def test_other_wrong_values_are_named() -> None:
         BackupRequest.of(target=5)
     with pytest.raises(InvalidInput, match="source must be an object"):
         RememberRequest.of(text="tea", source=5)
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "field", "message"),
-    [
-        (ReadRequest, {"ids": ["a"] * 1_001}, "ids", "1,001 ids are too many; the limit is 1,000"),
-        (ReadRequest, {"ids": ["a", "b" * 301]}, "ids", "ids has 301 characters; the limit is 300"),
-        (ReadRequest, {"ids": "b" * 301}, "ids", "ids has 301 characters; the limit is 300"),
-        (
-            RememberManyRequest,
-            {"items": [{"text": "a"}] * 100_001},
-            "items",
-            "100,001 items are too many; the limit is 100,000",
-        ),
-        (RecallRequest, {"tags": ["a"] * 65}, "tags", "65 tags are too many; the limit is 64"),
-        (RecallRequest, {"cursor": "a" * 120_001}, "cursor", "cursor has 120,001 characters; the limit is 120,000"),
-        (RememberRequest, {"text": "a", "type": "b" * 301}, "kind", "kind has 301 characters; the limit is 300"),
-        (ReviseRequest, {"id": "a", "message": "b" * 1_001}, "message", "message has 1,001 characters; the limit is"),
-    ],
-)
-def test_lists_and_texts_have_their_largest_size(
-    kind: type[Request[object]], values: dict[str, object], field: str, message: str
-) -> None:
-    with pytest.raises(TooLarge) as refused:
-        kind.of(**values)
-    assert refused.value.message.startswith(message)
-    assert (refused.value.fields["field"], f"{refused.value.fields['limit']:,}" in refused.value.message) == (
-        field,
-        True,
-    )
-
-
-def test_what_is_too_long_has_a_place_elsewhere() -> None:
-    for name, hint in (("title", "Put the long form into `text`"), ("message", "Put the long form into a memory")):
-        with pytest.raises(TooLarge) as refused:
-            ReviseRequest.of(id="tea", **{name: "x" * 1_001})
-        assert refused.value.hint == hint
-    with pytest.raises(TooLarge) as refused:
-        ReviseRequest.of(id="x" * 1_001)
-    assert refused.value.hint == ""
-
-
-def test_the_largest_sizes_are_accepted() -> None:
-    assert len(ReadRequest(ids=("a" * 300,) * 1_000).ids) == 1_000
-    assert len(RememberManyRequest(items=({"text": "a"},) * 100_000).items) == 100_000
 
 
 def test_names_and_results() -> None:

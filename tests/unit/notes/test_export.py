@@ -142,15 +142,6 @@ async def test_a_markdown_export_has_the_files_of_the_folder(tmp_path: Path) -> 
         ).notes == 0
 
 
-async def test_an_export_takes_more_references_than_one_read(tmp_path: Path) -> None:
-    async with open_room(tmp_path) as notes:
-        await furnish(notes)
-        refs = ("The plan", *["Garden"] * 1_200)
-        await notes.export_notes(ExportNotesRequest(target=tmp_path / "out", refs=refs), who=WHO)
-        names = {parse(file.read_bytes()).note.title for file in (tmp_path / "out").rglob("*.md")}
-        assert names == {"The plan", "Garden"}
-
-
 async def test_json_and_csv_have_every_field(tmp_path: Path) -> None:
     async with open_room(tmp_path, has_folder=False) as notes:
         plan = await furnish(notes)

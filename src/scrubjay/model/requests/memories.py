@@ -30,6 +30,9 @@ __all__ = [
     "UnrelateRequest",
 ]
 
+MAX_ITEMS = 100_000
+"""The most texts in one call."""
+
 Ref = Annotated[str, Arg("Id, name or title.", example="how-to-reach-sarah", length=LABEL, positional=True)]
 OtherRef = Annotated[
     str, Arg("Id, name or title of the other memory.", example="sarah", length=LABEL, positional=True)
@@ -159,7 +162,7 @@ class RememberManyRequest(Request[RememberedMany]):
             "The texts, each with the arguments of `remember`.",
             example=[{"text": "Sarah prefers voice calls to mail"}, {"text": "The office closes at six"}],
             brief="many, each with these arguments",
-            items=100_000,
+            items=MAX_ITEMS,
             positional=True,
         ),
     ]

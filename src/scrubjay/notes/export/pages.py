@@ -38,10 +38,12 @@ class NoteReader:
     ) -> list[str]:  # fmt: skip
         """Return the ids of the selected notes by age; raises NotFound for an unknown reference."""
         if refs:
-            named: list[Memory] = []
-            for start in range(0, len(refs), _PAGE):
-                named += await self._read(refs[start : start + _PAGE])
-            return list(dict.fromkeys(memory.trunk or memory.id for memory in named))
+            result = await self._engine.read(ReadRequest(ids=tuple(refs), format="json"), who=self._who)
+            for missing in result.missing:
+                names = " or ".join(missing.suggestions)
+                hint = f"Did you mean {names}?" if names else "Find it with `search_notes`"
+                raise NotFound(f"no note is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200])
+            return list(dict.fromkeys(memory.trunk or memory.id for memory in result.memories))
         selected = Filter(category=category, tags=tuple(tags))
         files = await self._list(replace(selected, kind=ATTACHMENT))
         return sorted(await self._list(selected) - files)
@@ -59,14 +61,6 @@ class NoteReader:
         """Yield the notes page by page."""
         async for memories in self._memory_pages(ids):
             yield await self._complete(memories)
-
-    async def _read(self, refs: Sequence[str]) -> Sequence[Memory]:
-        result = await self._engine.read(ReadRequest(ids=tuple(refs), format="json"), who=self._who)
-        for missing in result.missing:
-            names = " or ".join(missing.suggestions)
-            hint = f"Did you mean {names}?" if names else "Find it with `search_notes`"
-            raise NotFound(f"no note is called {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200])
-        return result.memories
 
     async def _list(self, filter: Filter) -> set[str]:
         # A set, because concurrent writes reorder the list and an id may appear twice.

@@ -293,9 +293,9 @@ class LinkSync:
         self, own_id: str, other: str, *, relation: Relation | None, text: str, target: str, who: Caller
     ) -> bool:
         """Create or update a relation, which keeps its fields where nothing new is given."""
+        request = link_request(own_id, other, relation=relation, text=text)
+        metadata = text_link_metadata(target, request.metadata)
         try:
-            request = link_request(own_id, other, relation=relation, text=text)
-            metadata = text_link_metadata(target, request.metadata)
             related = await self._context.engine.relate(replace(request, metadata=metadata), who=who)
         except (NotFound, InvalidInput):
             return False

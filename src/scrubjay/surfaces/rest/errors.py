@@ -11,8 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from scrubjay.errors import InvalidInput, ScrubjayError
-from scrubjay.model.checks import too_long, too_many
+from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.rpc.codec import problem, problem_from_error
 from scrubjay.surfaces.http.auth_middleware import is_websocket_open
@@ -54,7 +53,7 @@ _MESSAGES = {
     "literal_error": "must be one of {expected}",
     "recursion_loop": "is nested too deeply",
 }
-_TOO_LONG = {"string_too_long": too_long, "too_long": too_many}
+_TOO_LONG = frozenset({"string_too_long", "too_long"})
 _ValidationError = Mapping[str, object]
 
 
@@ -80,9 +79,10 @@ async def _handle_validation_error(_: Request | WebSocket, error: Exception) -> 
     """Answer an invalid request with its first error as the detail, and all errors as a list."""
     validation = cast("RequestValidationError | WebSocketRequestValidationError", error)
     errors = cast("Sequence[_ValidationError]", validation.errors())
-    refusals = [_refusal(item) for item in errors[:MAX_ERRORS]]
-    refusal = refusals[0]
-    members: dict[str, Json] = {"errors": [item.message for item in refusals]}
+    messages = [f"{_field_name(item)} {_message(item)}" for item in errors[:MAX_ERRORS]]
+    is_too_large = errors[0]["type"] in _TOO_LONG and _location(errors[0])[0] == "body"
+    refusal = (TooLarge if is_too_large else InvalidInput)(messages[0], field=_field_name(errors[0]))
+    members: dict[str, Json] = {"errors": [*messages]}
     return problem_response(problem_from_error(refusal, request_id=request_id.get()) | members)
 
 
@@ -124,16 +124,6 @@ def _allowed_methods(request: Request | WebSocket) -> set[str]:
         if isinstance(route, Route) and compile_path(str(context.path))[0].match(path):
             methods |= route.allowed_methods
     return methods
-
-
-def _refusal(error: _ValidationError) -> InvalidInput:
-    """Return the error of a field; what a body has too much of gets the answer of the request."""
-    field, kind = _field_name(error), error["type"]
-    if kind in _TOO_LONG and _location(error)[0] == "body":
-        size = len(cast("str | list[object]", error["input"]))
-        most = cast("Mapping[str, int]", error["ctx"])["max_length"]
-        return _TOO_LONG[str(kind)](size, field=field, most=most)
-    return InvalidInput(f"{field} {_message(error)}", field=field)
 
 
 def _location(error: _ValidationError) -> tuple[object, ...]:

@@ -148,11 +148,7 @@ TOOLS = (
             strategy=choice(*Strategy),
         ),
         output=_output(action=TEXT, conflict_id=TEXT, strategy=TEXT, why=TEXT, kept=TEXT, run=TEXT),
-        names={
-            "conflict_id": "conflict_data.conflict_id",
-            **_record_names("conflict_data.entity_data"),
-            "id": "conflict_data.conflict_id",
-        },
+        names={"conflict_id": "conflict_data.conflict_id", **_record_names("conflict_data.entity_data")},
         verbs={"resolve_conflict": ""},
     ),
     _tool(

@@ -79,15 +79,13 @@ async def _remember_many(context: ToolContext, arguments: Mapping[str, Json]) ->
     if wrong := arguments.keys() - arguments_for(RememberManyRequest, arguments):
         name = min(wrong, key=[*arguments].index)
         raise InvalidInput(f"{name} does not go with items", hint="Give it in each of `items`", field=name)
-    # Refused before each item is read, if there are too many.
-    request = RememberManyRequest.of(**arguments)
     items: list[RememberRequest] = []
     remarks: list[Sequence[str]] = []
     for values in cast("list[dict[str, Json]]", arguments["items"]):
         item, about = _read_item(context, values)
         items.append(item)
         remarks.append(about)
-    request = replace(request, items=tuple(items))
+    request = RememberManyRequest.of(**{**arguments, "items": items})
     done = await context.memory.call(request, progress=context.progress)
     return _render_many(done, remarks)
 
