@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable
@@ -24,6 +24,8 @@ _MAX_QUESTION_BATCHES = 2
 _MEDIA_BATCH = 4
 # The time limit for running batches when the embedder is closed: a service may be far away and slow.
 _CLOSE_TIMEOUT = 5.0
+# After two requests have met, the model works beside the event loop for so long: they will meet again.
+_SHARED_SECONDS = 0.1
 # Texts of fewer characters share one bucket: separate buckets would only make batches smaller.
 _SHORT_TEXT = 64
 
@@ -41,6 +43,15 @@ class Encoder(Protocol):
 
     async def close(self) -> None:
         """Release the model or connection."""
+        ...
+
+
+@runtime_checkable
+class ImmediateEncoder(Protocol):
+    """An encoder that can also work on the event loop, while nothing else waits for either of them."""
+
+    def encode_now(self, text: str, *, query: bool) -> Vector | None:
+        """Return the vector of a text; None if it is not ready to."""
         ...
 
 
@@ -64,13 +75,15 @@ class BatchRefused(Exception):
 class BatchLimits:
     """The size of a batch. With `pads` each text has the length of the longest, up to `text_characters`.
 
-    A text longer than `alone` is a batch of its own; shorter ones do not wait for its end.
+    A text longer than `alone` is a batch of its own; shorter ones do not wait for its end. One of up to `at_once`
+    characters that meets no other is embedded on the event loop: to wake two threads takes half as long as the model.
     """
 
     texts: int = 16
     characters: int = 2048
     text_characters: int = 1024
     alone: int = 1_000_000
+    at_once: int = 0
     concurrent: int = 1
     pads: bool = True
 
@@ -101,6 +114,8 @@ class BatchingEmbedder:
         self._embedded: deque[tuple[_QueuedText, Vector]] = deque()
         self._delivery: asyncio.Handle | None = None
         self._question_batches = 0
+        self._requests = 0
+        self._met_at = -math.inf
         self._closed = False
 
     async def profile(self) -> Profile:
@@ -153,12 +168,19 @@ class BatchingEmbedder:
 
     async def _request(self, texts: Sequence[str], queue: "_TextQueue") -> list[Vector]:
         self._require_open()
-        request = _EmbeddingRequest(texts, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        request = _EmbeddingRequest(texts, loop.create_future())
+        if self._requests:
+            self._met_at = loop.time()
         queue.put(request)
         # In the next turn of the loop, so that requests of this turn share a batch.
         if self._wake is None:
-            self._wake = asyncio.get_running_loop().call_soon(self._start_batches)
-        return await request.result
+            self._wake = loop.call_soon(self._start_batches)
+        self._requests += 1
+        try:
+            return await request.result
+        finally:
+            self._requests -= 1
 
     def _start_batches(self) -> None:
         self._wake = None
@@ -167,13 +189,30 @@ class BatchingEmbedder:
             if is_extra and not self._has_extra_room:
                 return
             query, batch = self._next_batch(is_extra=is_extra)
-            if not batch:
+            if not batch or self._embed_now(batch, query=query):
                 return
             # At once, and not when its task begins: the next turn of this loop counts it.
             self._long_running += self._is_long(batch)
             task = asyncio.ensure_future(self._run_batches(batch, query=query, is_extra=is_extra))
             self._running.add(task)
             task.add_done_callback(self._finish)
+
+    def _embed_now(self, batch: Sequence["_QueuedText"], *, query: bool) -> bool:
+        """Embed a short text that has met no other, on the event loop; return whether that is done."""
+        item, encoder = batch[0], self._encoder
+        is_alone = self._requests == 1 and len(item.request.texts) == 1 and not self._running
+        if not is_alone or len(item.text) > self._limits.at_once or not isinstance(encoder, ImmediateEncoder):
+            return False
+        if asyncio.get_running_loop().time() < self._met_at + _SHARED_SECONDS:
+            return False
+        try:
+            vector = encoder.encode_now(item.text, query=query)
+        except Exception as error:  # noqa: BLE001 - the edge of a job: the caller gets any error
+            item.request.fail(error)
+            return True
+        if vector is not None:
+            item.request.deliver(item.position, vector)
+        return vector is not None
 
     @property
     def _has_extra_room(self) -> bool:

