@@ -189,30 +189,13 @@ class BatchingEmbedder:
             if is_extra and not self._has_extra_room:
                 return
             query, batch = self._next_batch(is_extra=is_extra)
-            if not batch or self._embed_now(batch, query=query):
+            if not batch:
                 return
             # At once, and not when its task begins: the next turn of this loop counts it.
             self._long_running += self._is_long(batch)
             task = asyncio.ensure_future(self._run_batches(batch, query=query, is_extra=is_extra))
             self._running.add(task)
             task.add_done_callback(self._finish)
-
-    def _embed_now(self, batch: Sequence["_QueuedText"], *, query: bool) -> bool:
-        """Embed a short text that has met no other, on the event loop; return whether that is done."""
-        item, encoder = batch[0], self._encoder
-        is_alone = self._requests == 1 and len(item.request.texts) == 1 and not self._running
-        if not is_alone or len(item.text) > self._limits.at_once or not isinstance(encoder, ImmediateEncoder):
-            return False
-        if asyncio.get_running_loop().time() < self._met_at + _SHARED_SECONDS:
-            return False
-        try:
-            vector = encoder.encode_now(item.text, query=query)
-        except Exception as error:  # noqa: BLE001 - the edge of a job: the caller gets any error
-            item.request.fail(error)
-            return True
-        if vector is not None:
-            item.request.deliver(item.position, vector)
-        return vector is not None
 
     @property
     def _has_extra_room(self) -> bool:
@@ -255,7 +238,7 @@ class BatchingEmbedder:
 
     async def _run(self, batch: Sequence["_QueuedText"], *, query: bool) -> None:
         try:
-            vectors = await self._encoder.encode([item.text for item in batch], query=query)
+            vectors = await self._encode(batch, query=query)
             results = list(zip(batch, vectors, strict=True))
         except BatchRefused as refusal:
             await self._run_halves(batch, refusal, query=query)
@@ -274,6 +257,19 @@ class BatchingEmbedder:
             else:
                 for item, vector in results:
                     item.request.deliver(item.position, vector)
+
+    async def _encode(self, batch: Sequence["_QueuedText"], *, query: bool) -> Sequence[Vector]:
+        encoder = self._encoder
+        if isinstance(encoder, ImmediateEncoder) and self._is_alone(batch[0]):
+            vector = encoder.encode_now(batch[0].text, query=query)
+            if vector is not None:
+                return [vector]
+        return await encoder.encode([item.text for item in batch], query=query)
+
+    def _is_alone(self, item: "_QueuedText") -> bool:
+        """Return whether a text is short and has met no other, and no two have met a moment ago."""
+        is_only = self._requests == 1 and len(item.request.texts) == 1 and len(item.text) <= self._limits.at_once
+        return is_only and asyncio.get_running_loop().time() >= self._met_at + _SHARED_SECONDS
 
     def _deliver_next(self) -> None:
         """Deliver one vector in each turn of the loop.
