@@ -125,7 +125,7 @@ async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_
         harness, {"name": "Ada", "entityType": "t", "observations": [f"fact {number}" for number in range(100_000)]}
     )
     assert (answer["success"], answer["results"]) == (False, [])
-    assert answer["errors"] == ["Ada: 100,000 observations are too many; the limit is 5,000"]
+    assert answer["errors"] == ["Ada: 100,000 observations are too many; the limit is 5000"]
     made = await _create_entity(harness)
     with pytest.raises(TooLarge):
         await _update(harness, "Ada", add_observations=[f"fact {number}" for number in range(5_000)])
