@@ -456,7 +456,7 @@ async def _rerank(matches: _Matches, request: _Request) -> _Matches:
         reranker=context.active_reranker, top=context.rerank_top,
     )  # fmt: skip
     scored = [
-        replace(match, best=match.best._replace(rerank=score))
+        match._replace(best=match.best._replace(rerank=score))
         for match, score in zip(reranked.matches, reranked.scores, strict=False)
     ]
     return replace(
