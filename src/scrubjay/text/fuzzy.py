@@ -68,4 +68,4 @@ def _score_part(written: str, existing: str) -> float:
 
 
 def _digits(term: str) -> str:
-    return _NOT_A_DIGIT.sub("", term)
+    return "" if term.isalpha() else _NOT_A_DIGIT.sub("", term)
