@@ -117,7 +117,6 @@ async def gather_candidates(
         )
     with telemetry.stage("recall.passages"):
         passages, neighbours, columns = await _read_passages(numbers, search=search)
-        dense = await compare_passages(dense, passages, search=search)
     return Candidates(
         passages=passages, neighbours=neighbours, terms=terms, dense=dense, columns=columns, is_complete=is_complete
     )

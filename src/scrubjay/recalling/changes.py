@@ -144,7 +144,7 @@ class FiledChanges:
         statement = find_statement(older, conflict.against) if older is not None else None
         if statement is None or statement.memory.id == match.memory.id:
             return None
-        return replace(_stand_in(statement.memory, conflict.against, match), evidence=None)
+        return _stand_in(statement.memory, conflict.against, match)._replace(evidence=None)
 
     def _siblings(self, memory: Memory) -> tuple[str, ...]:
         if not memory.group:

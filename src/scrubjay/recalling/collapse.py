@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from scrubjay.lazy import dataclass
 from scrubjay.lookup.references import TolerantReader
@@ -20,9 +21,8 @@ from scrubjay.text.passages import text_of
 _MAX_PAGES_READ = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What speaks for a hit, besides its score.
+class Evidence(NamedTuple):
+    """What speaks for a hit, besides its score; a plain tuple, as each hit has one.
 
     `meaning` is where its cosine lies between `related` (0) and `same` (1) of the embedder; None without a model that
     knows the language. `covered` is the part of the question, by the rarity of its words, that the passage has, and
@@ -36,9 +36,8 @@ class Evidence:
     decides: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedMemory:
-    """A memory with its best passage, and the entities of all records of its text."""
+class RankedMemory(NamedTuple):
+    """A memory with its best passage, and the entities of all records of its text; a plain tuple too."""
 
     memory: Memory
     best: ScoredPassage
@@ -46,7 +45,7 @@ class RankedMemory:
     evidence: Evidence | None = None
 
     def with_best(self, best: ScoredPassage) -> "RankedMemory":
-        """Return the same with another best passage; `replace` would take longer."""
+        """Return the same with another best passage; `_replace` would take longer."""
         return RankedMemory(memory=self.memory, best=best, entities=self.entities, evidence=self.evidence)
 
     @property
@@ -231,4 +230,5 @@ async def _add_entities(match: RankedMemory, *, filter: Filter, reader: Tolerant
     if not match.memory.group or filter.entity:
         return match
     siblings = await reader.get(await reader.store.members(reader.space, match.memory.group))
-    return replace(match, entities=tuple(memory.entity for memory in siblings if memory.state is match.memory.state))
+    entities = tuple(memory.entity for memory in siblings if memory.state is match.memory.state)
+    return match._replace(entities=entities)

@@ -6,7 +6,7 @@ meaning: the date, the name, the manner and the standing of a passage.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, repeat
 from typing import NamedTuple
@@ -103,7 +103,7 @@ def score_words(window: ContextWindow, terms: QueryTerms, query: ParsedQuery, ra
     counts = _count_terms(window, known_terms, terms)
     average = max(1.0, statistics.total_length / max(1, statistics.passages))
     own = _bm25(counts[:count], window.lengths[:count] / average, rarity, weights)
-    context_counts = np.einsum("cn,cnt->ct", window.shares, counts[window.neighbours]) * weights.context
+    context_counts = np.einsum("cn,cnt->ct", window.shares, counts.take(window.neighbours, axis=0)) * weights.context
     lengths = window.weighted_lengths
     # With their context passages are longer, and so must be the average that they are compared with.
     growth = lengths.sum() / count / max(1.0, float(window.lengths[:count].sum() / count)) if count else 1.0
@@ -140,7 +140,9 @@ def fuse(
     of_questions = _cosines_of(window.numbers[window.neighbours[replying, 0]], dense)
     reply[replying] = dense.weight * ranking.weights.reply * window.replies[replying] * of_questions
     priors = score_priors(window, query=query, ranking=ranking, now=now)
-    parts = np.stack([scores.words, scores.context, scores.pairs, scores.phrases, meaning, reply, *priors], axis=1)
+    every = np.array([scores.words, scores.context, scores.pairs, scores.phrases, meaning, reply, *priors])
+    # The parts of a passage side by side, which decides how a sum of them is rounded.
+    parts = every.T.copy()
     # The time between two questions changes the last decimals: they must not decide.
     totals = parts.sum(axis=1).round(6)
     # A passage with a word of the question is a result, however little its meaning fits.
@@ -208,15 +210,21 @@ def _count_terms(window: ContextWindow, known_terms: Sequence[str], terms: Query
     row_of = {word: row for row, word in enumerate(words)}
     # In the order of the columns: the few rows that are left are put in that of the window.
     counts = window.columns.terms.count(list(words))
-    is_used: NDArray[np.bool_] = np.logical_or.reduce(counts, axis=1)
-    for term, every in related.items():
-        shares = {row_of[other]: share for other, share in every.items() if is_used[row_of[other]]}
-        if shares:
-            is_present = counts[[*shares]] > 0
-            closest = (is_present * np.array([*shares.values()], dtype=np.float32)[:, None]).max(axis=0)
-            own = counts[row_of[term]]
-            counts[row_of[term]] = np.where(own > 0, own, closest)
-    return np.ascontiguousarray(counts[: len(known_terms)][:, window.order].T)
+    _count_related(counts, {term: shares for term, shares in related.items() if shares}, row_of)
+    return counts[: len(known_terms)].T.take(window.order, axis=0)
+
+
+def _count_related(counts: Floats, related: Mapping[str, Mapping[str, float]], row_of: Mapping[str, int]) -> None:
+    """Count, where a term is missing, the largest share of its related words that are there."""
+    rows = [row_of[other] for shares in related.values() for other in shares]
+    every = np.array([share for shares in related.values() for share in shares.values()], dtype=np.float32)
+    # Of all terms together: each operation on arrays as small as these costs more than what it computes.
+    present = (counts[rows] > 0) * every[:, None]
+    end = 0
+    for term, shares in related.items():
+        start, end = end, end + len(shares)
+        own = counts[row_of[term]]
+        np.copyto(own, present[start:end].max(axis=0), where=own == 0)
 
 
 def _score_pairs(

@@ -370,7 +370,7 @@ async def _rank(candidates: Candidates, space_request: _SpaceRequest, search: Sp
         )
         word_scores = score_words(window, terms, query, ranking)
         others = [*word_scores.best_neighbours(_COMPARED_NEIGHBOURS), *window.questions]
-        dense = await compare_passages(candidates.dense, others, search=search)
+        dense = await compare_passages(candidates.dense, [*candidates.passages, *others], search=search)
         scored = fuse(word_scores, dense, query=query, ranking=ranking, now=space_request.request.now)
     profile = None if dense.vector is None else await search.embedder.profile()
     arranger = Arranger(
@@ -456,7 +456,7 @@ async def _rerank(matches: _Matches, request: _Request) -> _Matches:
         reranker=context.active_reranker, top=context.rerank_top,
     )  # fmt: skip
     scored = [
-        replace(match, best=match.best._replace(rerank=score))
+        match._replace(best=match.best._replace(rerank=score))
         for match, score in zip(reranked.matches, reranked.scores, strict=False)
     ]
     return replace(

@@ -234,6 +234,8 @@ async def _find_names_and_tags(
     aliases = {f"alias{value}": phrase for value, phrase in values.items()}
     tags = {f"tag{value}": phrase for value, phrase in values.items()}
     existing = await store.known_facets(space, [*aliases, *tags], state=state)
+    if not existing:
+        return (), ()
     names: dict[str, tuple[str, ...]] = {}
     for key in sorted(existing.keys() & aliases.keys(), key=lambda key: (-len(key), key))[:_MAX_NAMED]:
         ids = await store.list_ids(space, Filter(alias=aliases[key], state=state), limit=_MAX_NAMED)
@@ -274,17 +276,16 @@ async def _add_related(terms: QueryTerms, expansion: _Expansion) -> QueryTerms:
     frequencies = (await expansion.count(list(others))).frequencies
     statistics, related, unknown = terms.statistics, dict[str, dict[str, float]](), dict[str, int]()
     for term, words in candidates.items():
-        counts = {word.term: frequencies[word.term] for word in words if frequencies.get(word.term)}
-        if not statistics.frequencies.get(term) and counts:
-            unknown[term] = min(statistics.passages, sum(counts.values()))
+        counted = [(word, count) for word in words if (count := frequencies.get(word.term))]
+        if not statistics.frequencies.get(term) and counted:
+            unknown[term] = min(statistics.passages, sum([count for _, count in counted]))
         rarity = idf(statistics.passages, statistics.frequencies.get(term, 0))
         related[term] = {
             word.term: expansion.ranking.weights.kin
             * (word.closeness - _MIN_CLOSENESS)
             / (1 - _MIN_CLOSENESS)
-            * (min(1.0, idf(statistics.passages, counts[word.term]) / rarity) if rarity else 1.0)
-            for word in words
-            if word.term in counts
+            * (min(1.0, idf(statistics.passages, count) / rarity) if rarity else 1.0)
+            for word, count in counted
         }
     if unknown:
         statistics = replace(statistics, frequencies={**statistics.frequencies, **unknown})

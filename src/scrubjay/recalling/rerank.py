@@ -6,7 +6,7 @@ less than words, meaning, dates and projects do together.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -118,7 +118,7 @@ async def read_again(
 
 def _add(match: RankedMemory, points: float, logit: float | None = None) -> RankedMemory:
     best = match.best
-    return replace(match, best=best._replace(score=best.score + points, reader=points, answers=logit))
+    return match._replace(best=best._replace(score=best.score + points, reader=points, answers=logit))
 
 
 def _written(match: RankedMemory) -> str:

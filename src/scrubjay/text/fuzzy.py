@@ -26,7 +26,7 @@ _MIN_LABEL_SCORE = 78
 def grams_of(term: str) -> frozenset[str]:
     """Return the trigrams of a term, with a mark at each end."""
     marked = f"{_EDGE}{term}{_EDGE}"
-    return frozenset(marked[at : at + 3] for at in range(len(marked) - 2))
+    return frozenset(map("".join, zip(marked, marked[1:], marked[2:], strict=False)))
 
 
 def likeness(written: str, existing: str) -> float:
@@ -68,4 +68,4 @@ def _score_part(written: str, existing: str) -> float:
 
 
 def _digits(term: str) -> str:
-    return _NOT_A_DIGIT.sub("", term)
+    return "" if term.isalpha() else _NOT_A_DIGIT.sub("", term)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.requests import RecallRequest
-from scrubjay.recalling.candidates import Candidates, SpaceSearch, gather_candidates
+from scrubjay.recalling.candidates import Candidates, SpaceSearch, compare_passages, gather_candidates
 from scrubjay.recalling.understand import understand
 from scrubjay.storage.sqlite import SqliteStore
 
@@ -51,7 +52,8 @@ async def gathered(
     search = SpaceSearch(
         space=SPACE, store=context.store, embedder=context.embedder, index=context.index, ranking=context.ranking
     )
-    return await gather_candidates(parsed, search=search, deeper=deeper, numbers=numbers)
+    candidates = await gather_candidates(parsed, search=search, deeper=deeper, numbers=numbers)
+    return replace(candidates, dense=await compare_passages(candidates.dense, candidates.passages, search=search))
 
 
 async def test_words_and_meaning_both_bring_candidates_each_once(harness: Harness) -> None:

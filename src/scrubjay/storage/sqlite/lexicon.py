@@ -366,7 +366,8 @@ def _selective(connection: apsw.Connection, lexicon_no: int, trigrams: Sequence[
 
 
 def _similarity(trigrams: frozenset[str], others: frozenset[str]) -> float:
-    return len(trigrams & others) / len(trigrams | others)
+    common = len(trigrams & others)
+    return common / (len(trigrams) + len(others) - common)
 
 
 def _trigram_rows(lexicon_no: int, terms: Sequence[str]) -> list[tuple[int, str, str]]:

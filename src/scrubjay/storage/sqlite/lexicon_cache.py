@@ -194,8 +194,10 @@ class LexiconCache:
         self, connection: apsw.Connection, lexicon_no: int, names: Sequence[str], counts: Mapping[str, int]
     ) -> list[str]:
         """Return the words or facets that have to be read first: most questions have one that is new."""
+        if lexicon_no in self._whole:
+            return []
         missing = [name for name in names if name not in counts]
-        if not missing or lexicon_no in self._whole:
+        if not missing:
             return []
         self._misses[lexicon_no] += 1
         is_due = self._misses[lexicon_no] == self._many_misses

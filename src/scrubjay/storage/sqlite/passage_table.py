@@ -198,7 +198,7 @@ class PassageTable:
             return None
         rows = np.array(listed)
         requested = [passage for row in listed if (passage := self._requested[row]) is not None]
-        own = self._integers[rows]
+        own = self._integers.take(rows, axis=0)
         if len(requested) < len(numbers) or (own[:, _SPACE] != space_no).any():
             return None
         if own[:, _NUMBER].tolist() != numbers:
@@ -211,10 +211,10 @@ class PassageTable:
         self._position_of[every] = np.arange(len(every))
         positions = np.where(around >= 0, self._position_of[around], -1)
         self._position_of[every] = -1
-        integers = self._integers[every]
+        integers = self._integers.take(every, axis=0)
         if (integers[:, _COUNTED] != self._counting).any():
             self._read_accesses(connection, every)
-            integers = self._integers[every]
+            integers = self._integers.take(every, axis=0)
         # The speakers of these rows alone; the unknown one is always the first.
         is_speaker = np.zeros(len(self._speaker_names), dtype=np.intp)
         is_speaker[integers[:, _SPEAKER]] = is_speaker[0] = 1
