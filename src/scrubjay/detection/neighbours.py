@@ -277,7 +277,8 @@ async def _search(
             hits = await cache.search(space, own[0], _ALL, limit=_NEAREST)
             # The conflict check needs all of them, so that they are read together.
             passages = await cache.stored_passages(space, [number for number, _ in hits])
-            recent = [passage for passage in passages if passage.date >= to_micros(since)]
+            earliest = to_micros(since)
+            recent = [passage for passage in passages if passage.date >= earliest]
             if len(hits) == _NEAREST > len(recent) and is_relevant(hits[-1][1]):
                 # There may be more relevant passages, since some of these are too old.
                 hits = await cache.search(space, own[0], Filter(since=since), limit=_NEAREST)

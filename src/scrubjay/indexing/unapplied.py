@@ -153,7 +153,9 @@ class TransactionIndex:
         if ready is None or (len(hits) < limit and len(ready) >= _READY):
             hidden = sum(self._changed.values())
             hits = self._unchanged(await self._index.search(space, vector, filter, limit=limit + hidden))
-        return sorted((*hits, *self._nearest(space, vector, filter, limit=limit)), key=_rank)[:limit]
+        # What is farther away than enough hits of the index is not among the nearest of both.
+        least = hits[limit - 1][1] if len(hits) >= limit else -1.0
+        return sorted((*hits, *self._nearest(space, vector, filter, limit=limit, least=least)), key=_rank)[:limit]
 
     async def after_commit(self) -> None:
         """Do nothing: every search reads the changes itself."""
@@ -183,20 +185,22 @@ class TransactionIndex:
             self._matrix = _append(self._matrix if is_longer else None, self._points, added)
             self._place = changes[-1].place
 
-    def _nearest(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> Hits:
+    def _nearest(self, space: str, vector: Vector, filter: Filter, *, limit: int, least: float) -> Hits:
         if self._matrix is None or not self._points:
             return []
-        cosines = cosine_similarities(self._matrix[: len(self._points)], vector)
-        numbers = np.array([point.id for point in self._points])
+        cosines = cosine_similarities(self._matrix[: len(self._points)], vector).clip(-1.0, 1.0)
+        near = np.flatnonzero(cosines >= least)
+        if not near.size:
+            return []
+        numbers = np.array([self._points[at].id for at in near])
         passes = _test(space, filter)
         hits: Hits = []
-        for row in np.lexsort((numbers, -cosines)):
+        for row in near[np.lexsort((numbers, -cosines[near]))]:
             if len(hits) == limit:
                 break
-            at = int(row)
-            point = self._points[at]
+            point = self._points[int(row)]
             if passes(point):
-                hits.append((point.id, max(-1.0, min(1.0, float(cosines[at])))))
+                hits.append((point.id, float(cosines[row])))
         return hits
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import cast
 
 from scrubjay.lazy import dataclass, regex
@@ -64,8 +65,8 @@ _PATH = regex(r"[^\s\"'`<>()|,;*?\[\]{}]{1,400}+")
 _PATH_FIELDS = ("path", "file", "filename", "file_path", "filepath", "source", "uri", "url", "location")
 
 
-_LABELS = ("title", "name", "kind", "category", "project", "scope")
-_SOURCE_FIELDS = ("session", "conversation", "agent", "tool")
+_labels_of = attrgetter("title", "name", "kind", "category", "project", "scope")
+_labels_of_source = attrgetter("session", "conversation", "agent", "tool")
 # More than metadata can have.
 _MAX_VALUES = 100_000
 
@@ -111,7 +112,7 @@ def require_allowed_relation(relation: Relation, *, rules: Rules, before: Relati
 def draft_texts(draft: Draft, *, split: bool = False) -> Iterator[str]:
     """Return the texts of a draft. `split`: each item of a list by itself; else a list is one text."""
     yield draft.text
-    yield from (str(getattr(draft, name)) for name in _LABELS)
+    yield from map(str, _labels_of(draft))
     for texts in (draft.observations, draft.entities, draft.tags):
         yield from texts if split else ("\n".join(texts),)
     yield from (text for _, text in strings_in(dict(draft.metadata)))
@@ -120,7 +121,7 @@ def draft_texts(draft: Draft, *, split: bool = False) -> Iterator[str]:
 def memory_texts(memory: Memory, *, split: bool = False) -> Iterator[str]:
     """Return the texts of a memory, in the same way."""
     yield memory.content
-    yield from (str(getattr(memory, name)) for name in _LABELS)
+    yield from map(str, _labels_of(memory))
     yield memory.entity
     for texts in (tuple(observation.text for observation in memory.observations), memory.tags):
         yield from texts if split else ("\n".join(texts),)
@@ -129,7 +130,7 @@ def memory_texts(memory: Memory, *, split: bool = False) -> Iterator[str]:
 
 def source_texts(record: Draft | Memory) -> Iterator[str]:
     """Return the texts of the source."""
-    return (str(getattr(record.source, name)) for name in _SOURCE_FIELDS)
+    return map(str, _labels_of_source(record.source))
 
 
 def strings_in(value: Json) -> Iterator[tuple[str, str]]:
@@ -205,9 +206,11 @@ def _forbids_storing(text: str) -> bool:
 def _has_order(text: str) -> bool:
     folded = text.replace("\u2019", "'")
     folded = (folded if folded.isascii() else fold_script(folded)).lower()
-    if not any(hint in folded for hint in _HINTS):
-        return False
-    return bool(_ORDERS.search(_LINES.sub("\n", _BLANKS.sub(" ", folded.strip()))))
+    # With `any` it takes twice as long.
+    for hint in _HINTS:
+        if hint in folded:
+            return bool(_ORDERS.search(_LINES.sub("\n", _BLANKS.sub(" ", folded.strip()))))
+    return False
 
 
 def _paths(orders: tuple[str, ...], source: Iterator[str], metadata: Mapping[str, Json]) -> Iterator[str]:

@@ -94,7 +94,7 @@ class SpaceTags:
         names = {
             name
             for tag in tags
-            for spelling in (tag, normalize_tag(tag))
+            for spelling in {tag, normalize_tag(tag)}
             for name in (spelling, *self.synonyms.names(spelling))
         }  # fmt: skip
         names -= set(self.counts)

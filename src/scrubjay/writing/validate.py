@@ -121,15 +121,7 @@ def label(value: object, *, field: str, limits: Limits) -> str:
     """Check a short text, and put it on one line."""
     if value == "":
         return ""
-    tidy = " ".join(text(value, field=field, limit=limits.text_bytes).split())
-    if len(tidy) > limits.label_characters:
-        raise TooLarge(
-            f"{field} has {len(tidy):,} characters; the limit is {limits.label_characters}",
-            hint="" if field == "text" else "Put the long form into `text`",
-            field=field,
-            limit=limits.label_characters,
-        )
-    return tidy
+    return _on_one_line(text(value, field=field, limit=limits.text_bytes), field=field, limits=limits)
 
 
 def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
@@ -155,7 +147,7 @@ def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -
     """Check a list of short texts; drop empty ones and repetitions, whatever their case."""
     distinct: dict[str, str] = {}
     for item in texts(values, field=field, limit=limit, limits=limits):
-        if tidy := label(item, field=field, limits=limits):
+        if tidy := _on_one_line(item, field=field, limits=limits):
             distinct.setdefault(tidy.casefold(), tidy)
     return tuple(distinct.values())
 
@@ -182,3 +174,15 @@ def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
         raise InvalidInput("metadata has a NUL character", field="metadata")
     loaded: dict[str, Json] = json.loads(dumped)
     return loaded
+
+
+def _on_one_line(checked: str, *, field: str, limits: Limits) -> str:
+    tidy = " ".join(checked.split())
+    if len(tidy) > limits.label_characters:
+        raise TooLarge(
+            f"{field} has {len(tidy):,} characters; the limit is {limits.label_characters}",
+            hint="" if field == "text" else "Put the long form into `text`",
+            field=field,
+            limit=limits.label_characters,
+        )
+    return tidy

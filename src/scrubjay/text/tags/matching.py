@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from heapq import nlargest
 from math import log, sqrt
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from scrubjay.text.tags.spelling import NO_PLURALS, TAG_WORDS, FoldedTag, fold_t
 from scrubjay.text.tokens import running_terms_of
 
 __all__ = ["TagMatch", "TagRelation", "TagVocabulary", "best_match", "relate_tags"]
+
+_CACHE_SIZE = 8_192
 
 
 class TagRelation(StrEnum):
@@ -254,6 +257,8 @@ class TagVocabulary:
         return [short for short in short_forms if short in self._features]
 
 
+# Each transaction has a vocabulary of its own, made from the same tags.
+@lru_cache(maxsize=_CACHE_SIZE)
 def _features_of(tag: str) -> frozenset[str]:
     """Return trigrams, words and stems; a sign keeps words and stems apart from trigrams."""
     folded = fold_tag(tag)
