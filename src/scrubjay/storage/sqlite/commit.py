@@ -215,7 +215,9 @@ def write_plan(connection: apsw.Connection, plan: CommitPlan, *, space_no: int, 
     if plan.is_empty:
         return 0
     origin = plan.origin
-    runs = assign_runs(connection, space_no, origin, plan.authors) if plan.is_logged else Runs(origin)
+    runs = Runs(origin)
+    if plan.is_logged:
+        runs = assign_runs(connection, space_no, origin, plan.authors, changes=len(plan.changes))
     numbers = _write_memories(connection, plan, space_no=space_no)
     if plan.versions:
         _write_versions(connection, plan, numbers, runs=runs, space_no=space_no, bodies=bodies)

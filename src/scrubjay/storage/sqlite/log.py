@@ -23,8 +23,10 @@ _TABLES = """changes c JOIN spaces s ON s.no = c.space_no
 _NOT_UNDOABLE = f"('{Action.EMBEDDED}', '{Action.PURGED}', '{Action.IMPORTED}')"
 
 
-def assign_runs(connection: apsw.Connection, space_no: int, origin: Origin, authors: Sequence[Author] = ()) -> Runs:
-    """Return the runs of a commit with their numbers; those that are new begin with it."""
+def assign_runs(
+    connection: apsw.Connection, space_no: int, origin: Origin, authors: Sequence[Author] = (), *, changes: int = 0
+) -> Runs:
+    """Return the runs of a commit, which will append so many changes; runs that are new begin with it."""
     keys = [(space_no, run_key(name)) for name in run_names(origin, authors)]
     stored = [
         StoredRun(number, run_name(key), agent, undoes, bool(undone), last_seq)
@@ -36,11 +38,14 @@ def assign_runs(connection: apsw.Connection, space_no: int, origin: Origin, auth
         connection.execute("UPDATE runs SET undone = 1 WHERE no = ?", (undone_no,))
     for author in runs.new:
         run, agent = author
-        undoes = undone_no if author == runs.author else None
+        is_own = author == runs.author
         connection.execute(
-            "INSERT INTO runs(space_no, id, agent_no, undoes) VALUES(?, ?, ?, ?)",
-            (space_no, run_key(run), _make_agent(connection, agent), undoes),
-        )
+            _SQL["insert_run"],
+            (
+                space_no, run_key(run), _make_agent(connection, agent), undone_no if is_own else None,
+                changes if is_own else 0,
+            ),
+        )  # fmt: skip
         runs.numbers[author] = connection.last_insert_rowid()
     return runs
 
@@ -76,7 +81,7 @@ def append_changes(
         (len(changes), bodies, space_no),
     )
     # A run that is continued becomes the newest again.
-    connection.execute("UPDATE runs SET last_seq = ? WHERE no = ?", (seq, run_no))
+    connection.execute("UPDATE runs SET last_seq = ?1 WHERE no = ?2 AND last_seq <> ?1", (seq, run_no))
     return seq
 
 

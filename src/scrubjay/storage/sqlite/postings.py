@@ -1,7 +1,6 @@
 """The passages of a memory in the lexical index: added, replaced where they differ, removed, and counted."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
@@ -11,7 +10,7 @@ from scrubjay.model.timestamps import to_micros
 from scrubjay.storage.plan import Counts, StoredMemory
 from scrubjay.storage.rows import id_bytes, key_of
 from scrubjay.storage.sqlite.lexicon import add_trigrams, delete_trigrams, label_of, word_of
-from scrubjay.storage.sqlite.rows import lexicon_number, space_of_lexicon
+from scrubjay.storage.sqlite.rows import lexicon_number, marks, space_of_lexicon
 
 # The columns of `passages`: id, space_no, memory_id, hash, date, observation, start, end, terms, session_key, speaker,
 # question.
@@ -20,6 +19,8 @@ _HASH, _TERMS = 3, 8
 # A lexicon, a term or facet, and a count.
 _Count = tuple[int, str, int]
 _Name = tuple[int, str]
+# So many names are looked up with one statement, in steps of so many.
+_TOGETHER, _STEP = 256, 8
 
 
 def index_passages(
@@ -160,19 +161,17 @@ def _add(
     Most names are there, and one statement changes all that change alike. It returns nothing, inserts nothing and need
     not be undone by itself (OR FAIL): else SQLite would write the postings to disk each time.
     """
-    by_change: dict[tuple[int, int], list[str]] = {}
-    for lexicon_no, name, count in counts:
-        by_change.setdefault((lexicon_no, count), []).append(name)
-    listed = f"lexicon_no = ? AND {column} IN (SELECT value FROM json_each(?))"
     new: list[_Name] = []
     gone: list[_Name] = []
-    for (lexicon_no, count), names in by_change.items():
-        those = json.dumps(names)
+    for lexicon_no, count, names in _alike(counts):
+        # Of few lengths, each of which is a statement of its own: a name that is listed twice is changed once.
+        those = (*names, *names[-1:] * (-len(names) % _STEP))
+        listed = f"lexicon_no = ? AND {column} IN ({marks(those)})"
         connection.execute(
-            f"UPDATE OR FAIL {table} SET {total} = {total} + ? WHERE {listed}", (count, lexicon_no, those)
+            f"UPDATE OR FAIL {table} SET {total} = {total} + ? WHERE {listed}", (count, lexicon_no, *those)
         )
         if count > 0 and connection.changes() < len(names):
-            rows = connection.execute(f"SELECT {column} FROM {table} WHERE {listed}", (lexicon_no, those)).fetchall()
+            rows = connection.execute(f"SELECT {column} FROM {table} WHERE {listed}", (lexicon_no, *those)).fetchall()
             stored = {str(name) for (name,) in rows}
             added = [name for name in names if name not in stored]
             connection.executemany(
@@ -182,12 +181,22 @@ def _add(
             new += [(lexicon_no, name) for name in added]
         if count < 0:
             rows = connection.execute(
-                f"SELECT {column} FROM {table} WHERE {listed} AND {total} <= 0", (lexicon_no, those)
+                f"SELECT {column} FROM {table} WHERE {listed} AND {total} <= 0", (lexicon_no, *those)
             ).fetchall()
             gone += [(lexicon_no, str(name)) for (name,) in rows]
     if gone:
         connection.executemany(f"DELETE FROM {table} WHERE lexicon_no = ? AND {column} = ?", gone)
     return new, gone
+
+
+def _alike(counts: Sequence[_Count]) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the names of a lexicon that change alike, so many at a time: the lexicon, the change and the names."""
+    by_change: dict[tuple[int, int], list[str]] = {}
+    for lexicon_no, name, count in counts:
+        by_change.setdefault((lexicon_no, count), []).append(name)
+    for (lexicon_no, count), names in by_change.items():
+        for start in range(0, len(names), _TOGETHER):
+            yield lexicon_no, count, names[start : start + _TOGETHER]
 
 
 def _nonzero(counts: Mapping[State, Mapping[str, int]], space_no: int) -> list[_Count]:
