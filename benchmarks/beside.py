@@ -24,8 +24,9 @@ from typing import Any, cast
 
 import numpy as np
 
-_WARM_UP = 20
-_OPERATIONS = 100
+# As many as `make bench` times, in a process that has answered some: a daemon lives for days.
+_WARM_UP = 100
+_OPERATIONS = 300
 _BULK = 200
 _CLIENTS = 50
 _CROWD_OPERATIONS = 1_500
@@ -83,7 +84,7 @@ async def _engine_figures(size: int, folder: Path, *, readers: bool) -> dict[str
     from scrubjay.model.requests import RecallRequest, RememberManyRequest  # noqa: PLC0415
     from scrubjay.settings import Settings  # noqa: PLC0415
 
-    corpus = load_corpus(sentences=size + _WARM_UP + _OPERATIONS + 2 * _BULK, questions=2 * _OPERATIONS)
+    corpus = load_corpus(sentences=size + _WARM_UP + _OPERATIONS + 2 * _BULK, questions=_WARM_UP + _OPERATIONS)
     stored, rest = corpus.sentences[:size], corpus.sentences[size:]
     settings = Settings.load(environment={}, home=str(folder), space=CALLER.space, agent=CALLER.agent)
     settings = settings if readers else replace(settings, **_without_readers(settings))

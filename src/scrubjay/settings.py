@@ -336,13 +336,15 @@ class Settings:
 
     @classmethod
     def load(cls, *, environment: Mapping[str, str] | None = None, **overrides: str | int | bool | None) -> Self:
-        """Return the settings: overrides, else the environment, else defaults."""
+        """Return the settings: overrides, else the environment, else defaults; an override may be a text too."""
         env = os.environ if environment is None else environment
         values: dict[str, str | int | bool] = {}
         for setting in fields(cls):
             name = setting.metadata["env"]
             override = overrides.get(setting.name)
-            if override is not None:
+            if isinstance(override, str):
+                values[setting.name] = _parse(override, name=setting.name, like=setting.default)
+            elif override is not None:
                 values[setting.name] = override
             elif env.get(name):  # An empty variable counts as unset.
                 values[setting.name] = _parse(env[name], name=name, like=setting.default)

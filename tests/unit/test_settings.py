@@ -19,6 +19,13 @@ def test_overrides_win_over_the_environment_and_that_over_defaults() -> None:
     assert (chosen.space, chosen.agent, chosen.embedder) == ("home", "bot", "bundled")
 
 
+def test_an_override_that_is_a_text_is_read_like_a_variable() -> None:
+    chosen = Settings.load(environment={}, home="/tmp/jay", reader="off", readers="7")
+    assert (chosen.reader, chosen.readers) == (False, 7)
+    with pytest.raises(InvalidInput, match="reader must be true or false, not 'maybe'"):
+        Settings.load(environment={}, home="/tmp/jay", reader="maybe")
+
+
 @pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: setting.name)
 def test_every_setting_is_read_from_its_variable(setting: object) -> None:
     name, default, metadata = (getattr(setting, part) for part in ("name", "default", "metadata"))

@@ -50,7 +50,7 @@ FILTERS = (
 
 @asynccontextmanager
 async def crowded(
-    folder: Path, *, idle_seconds: float = 60.0, **more: str
+    folder: Path, *, idle_seconds: float = 60.0, **more: str | bool
 ) -> AsyncGenerator[tuple[Engine, RecallProcesses]]:
     """Open an engine that answers beside a process, which is ready, and some memories."""
     settings = Settings.load(environment={}, home=str(folder), **more)
@@ -125,7 +125,7 @@ async def test_answers_are_the_same_wherever_they_are_made(tmp_path: Path, more:
 
 
 async def test_a_question_sees_what_was_written_and_purged_just_before(tmp_path: Path) -> None:
-    async with crowded(tmp_path, reader="off") as (engine, _):
+    async with crowded(tmp_path, reader=False) as (engine, _):
         for number in range(5):
             text = f"The lighthouse number {number} has a lamp made in Turku."
             written = await engine.remember(RememberRequest(text=text), who=CALLER)
@@ -139,7 +139,7 @@ async def test_a_question_sees_what_was_written_and_purged_just_before(tmp_path:
 
 
 async def test_no_question_is_lost_with_the_process(tmp_path: Path) -> None:
-    async with crowded(tmp_path, idle_seconds=2.0, reader="off") as (engine, processes):
+    async with crowded(tmp_path, idle_seconds=2.0, reader=False) as (engine, processes):
         expected = shown(await ask(replace(engine, recall_processes=None), QUESTIONS))
         asking = asyncio.create_task(ask(engine, QUESTIONS * 3))
         await asyncio.sleep(0.05)
@@ -153,7 +153,7 @@ async def test_no_question_is_lost_with_the_process(tmp_path: Path) -> None:
 
 async def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scrubjay.app.recall_processes.child._PATIENCE_SECONDS", 0.5)
-    async with crowded(tmp_path, reader="off") as (engine, processes):
+    async with crowded(tmp_path, reader=False) as (engine, processes):
         expected = shown(await ask(replace(engine, recall_processes=None), QUESTIONS))
         (pid,) = processes.pids
         os.kill(pid, signal.SIGSTOP)
@@ -162,7 +162,7 @@ async def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest
 
 
 async def test_an_error_is_that_of_the_engine(tmp_path: Path) -> None:
-    async with crowded(tmp_path, reader="off") as (engine, _):
+    async with crowded(tmp_path, reader=False) as (engine, _):
         requests = [RecallRequest(query=question, cursor="no cursor") for question in QUESTIONS]
         answers = await asyncio.gather(
             *(engine.recall(request, who=CALLER) for request in requests), return_exceptions=True
@@ -172,7 +172,7 @@ async def test_an_error_is_that_of_the_engine(tmp_path: Path) -> None:
 
 
 async def test_a_process_ends_when_few_ask_and_with_the_daemon(tmp_path: Path) -> None:
-    async with crowded(tmp_path, idle_seconds=0.2, reader="off") as (engine, processes):
+    async with crowded(tmp_path, idle_seconds=1.0, reader=False) as (engine, processes):
         (first,) = processes.pids
         await until_gone(first)
         assert processes.pids == []
@@ -182,7 +182,7 @@ async def test_a_process_ends_when_few_ask_and_with_the_daemon(tmp_path: Path) -
 
 
 async def test_few_questions_start_no_process(tmp_path: Path) -> None:
-    settings = Settings.load(environment={}, home=str(tmp_path), reader="off")
+    settings = Settings.load(environment={}, home=str(tmp_path), reader=False)
     processes = RecallProcesses(settings, most=1, many=1)
     async with open_engine(settings) as opened:
         engine = replace(opened, recall_processes=processes)
