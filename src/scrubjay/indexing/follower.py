@@ -20,7 +20,8 @@ WITHOUT_POINTS = {Action.RELATED, Action.UNRELATED}
 class Follower:
     """Applies changes to an index, in order, a page at a time; concurrent callers share the work.
 
-    `on_purge` is called before a purge is applied: an index that only hides deleted points must be replaced.
+    `on_purge` is called before a purge is applied: an index that only hides deleted points must be replaced. After it
+    `has_purged` is true.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Follower:
         self._index = index
         self._model = model
         self._on_purge = on_purge
+        self.has_purged = False
         self._turn = asyncio.Lock()
         self._readings = 0
 
@@ -76,8 +78,10 @@ class Follower:
         changes = await self._store.changes(after=self._index.cursor, limit=limit)
         if not changes:
             return 0
-        if self._on_purge and any(change.action is Action.PURGED for change in changes):
-            self._on_purge()
+        if any(change.action is Action.PURGED for change in changes):
+            if self._on_purge:
+                self._on_purge()
+            self.has_purged = True
         before = max_passages_before(changes)
         points = await self._store.points_of(self._model, list(before))
         try:

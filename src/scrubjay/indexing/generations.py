@@ -64,10 +64,11 @@ class OpenGeneration:
 
     def is_due(self, policy: LocalIndexPolicy) -> bool:
         """Whether it is time to build the next generation."""
+        # Asked at every search: the follower knows what the file says, which takes a call of the system to look at.
+        if self.follower.has_purged:
+            return True
         added = self.index.added
-        if added < policy.optimise_from:
-            return is_condemned(self.folder)
-        return added >= min(policy.optimise_at, self.index.points // 4) or is_condemned(self.folder)
+        return added >= policy.optimise_from and added >= min(policy.optimise_at, self.index.points // 4)
 
 
 class Generations:
@@ -175,5 +176,4 @@ def condemn(generation: Path) -> None:
 
 def is_condemned(generation: Path) -> bool:
     """Whether a generation contains purged data and must be replaced."""
-    # Asked at every search: `Path.exists` would take ten times as long.
-    return os.path.exists(f"{generation}/{_CONDEMNED}")  # noqa: PTH110
+    return (generation / _CONDEMNED).exists()
