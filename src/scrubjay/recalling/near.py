@@ -3,11 +3,13 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+import numpy as np
+
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.lookup.references import TolerantReader
 from scrubjay.model.labels import mark_of_all
 from scrubjay.model.memory import Memory
-from scrubjay.model.passage import Vector
+from scrubjay.model.passage import Vector, cosine_similarities
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Suggestion
 from scrubjay.ports import Embedder, PassageSearcher, RecordStore
@@ -35,15 +37,18 @@ async def suggest(
         profile = await embedder.profile()
         hashes = [passage.hash for passage in passages_of(memory, with_terms=False)[:_MAX_SEARCHES]]
         vectors = await store.vectors(memory.space, profile.model, hashes)
-        cosines = await _nearest(
-            [vectors[digest] for digest in hashes if digest in vectors], least=profile.related,
-            limit=_DEPTH * limit + len(related) + 1, space=memory.space, index=index,
-        )  # fmt: skip
+        own = [vectors[digest] for digest in hashes if digest in vectors]
+        near = await _search(own, limit=_DEPTH * limit + len(related) + 1, space=memory.space, index=index)
     except (EmbeddingUnavailable, IndexUnavailable):
         return ()
+    passages = await store.stored_passages(memory.space, near) if near else []
+    # The cosines of an index are less exact, and what else is in it may change their last decimals.
+    stored = await store.vectors(memory.space, profile.model, [passage.hash for passage in passages])
     best: dict[str, float] = {}
-    for passage in await store.stored_passages(memory.space, list(cosines)) if cosines else []:
-        best[passage.memory_id] = max(cosines.get(passage.id, 0.0), best.get(passage.memory_id, 0.0))
+    for passage in passages:
+        cosine = _cosine(stored.get(passage.hash), own)
+        if cosine >= max(profile.related, best.get(passage.memory_id, 0.0)):
+            best[passage.memory_id] = cosine
     ranked = sorted(best, key=lambda memory_id: (-best[memory_id], memory_id))
     others = await TolerantReader(store, space=memory.space).get(ranked)
     groups = {memory.group} - {""}
@@ -61,13 +66,12 @@ async def suggest(
     return tuple(suggestions[:limit])
 
 
-async def _nearest(
-    vectors: Sequence[Vector], *, least: float, limit: int, space: str, index: PassageSearcher
-) -> dict[int, float]:
-    """Return the passages near any of the vectors, each with its largest cosine."""
-    cosines: dict[int, float] = {}
-    for vector in vectors:
-        for number, cosine in await index.search(space, vector, Filter(), limit=limit):
-            if cosine >= least:
-                cosines[number] = max(cosine, cosines.get(number, cosine))
-    return cosines
+async def _search(vectors: Sequence[Vector], *, limit: int, space: str, index: PassageSearcher) -> list[int]:
+    """Return the passages nearest to any of the vectors."""
+    hits = [hit for vector in vectors for hit in await index.search(space, vector, Filter(), limit=limit)]
+    return list(dict.fromkeys(number for number, _ in hits))
+
+
+def _cosine(vector: Vector | None, own: Sequence[Vector]) -> float:
+    """Return the cosine of a vector and the nearest of some others; 0 without one."""
+    return 0.0 if vector is None else float(cosine_similarities(np.stack(own), vector).max())
