@@ -404,6 +404,23 @@ async def test_steps_that_three_episodes_repeat_become_a_procedure(memory: Curat
     assert await client.list_skills() == ()
 
 
+@pytest.mark.parametrize("heading", ["How to restart a worker:", "How to restart a worker"])
+async def test_a_procedure_begins_with_the_line_above_its_steps(memory: CuratedMemory, heading: str) -> None:
+    episodes = [
+        await add(memory, f"{heading}\n{STEPS}{more}", days=60 + number, tier=Tier.EPISODIC)
+        for number, more in enumerate(("", "", "", "\n4. Call the provider, who had broken it"))
+    ]
+    await memory.curate("consolidate")
+    (made_id,) = await memory.store.list_ids("default", Filter(tier="procedural"), limit=9)
+    made = (await memory.store.get("default", [made_id]))[made_id]
+    assert made.content == f"{heading}\n{STEPS}"
+    assert made.name.startswith("restart-")
+    # One that says more stays.
+    assert await states(memory, *episodes) == [State.ARCHIVED] * 3 + [State.LIVE]
+    unlike = [a_memory(f"Restarted worker {name}\n{STEPS}") for name in ("A", "B", "C")]
+    assert find_shared(unlike).heading == {}
+
+
 async def test_variants_of_a_tag_become_the_tag_in_use(memory: CuratedMemory) -> None:
     tagged = [await memory.keep(f"note {number}", tags=("deploy-script", "shop")) for number in range(3)]
     other = await memory.keep("another", tags=("Deploy_Scripts", "shop", "deploy-script"))

@@ -68,7 +68,7 @@ class ConsolidateJob:
                 continue
             tier = Tier.PROCEDURAL if shared.steps else Tier.SEMANTIC
             what = f"{len(shared.steps)} steps" if shared.steps else f"{len(shared.statements)} statements"
-            covered = sum(is_covered(memory, shared.texts) for memory in used)
+            covered = sum(is_covered(memory, shared.sources) for memory in used)
             yield PlannedChange(
                 job=self.name, action="create", ids=tuple(memory.id for memory in used),
                 versions=tuple(memory.version for memory in used), why=f"{len(used)} episodes share {what}",
@@ -112,7 +112,7 @@ class ConsolidateJob:
 
 
 def _state_after(memory: Memory, shared: Shared) -> State:
-    return State.ARCHIVED if is_covered(memory, shared.texts) else memory.state
+    return State.ARCHIVED if is_covered(memory, shared.sources) else memory.state
 
 
 async def _groups(context: CurationContext, profile: Profile) -> list[tuple[int, ...]]:
@@ -156,7 +156,8 @@ def _is_episode(memory: Memory, now: datetime) -> bool:
 def _compose(memories: Sequence[Memory], shared: Shared, context: CurationContext) -> Memory:
     """Return the memory of what episodes share, in their words; it is trusted as much as the least trusted of them."""
     sources = [memory for memory in memories if memory.id in shared.ids]
-    steps = "\n".join(f"{number}. {step}" for number, step in enumerate(shared.steps, 1))
+    numbered = (f"{number}. {step}" for number, step in enumerate(shared.steps, 1))
+    steps = "\n".join((*shared.heading, *numbered))
     content = "\n\n".join((*([steps] if steps else []), *shared.statements))
     memory_id, now = new_id(), context.now
     same = {
@@ -175,11 +176,9 @@ def _compose(memories: Sequence[Memory], shared: Shared, context: CurationContex
     # What ends with every episode must not outlive them here.
     ends = [memory.expires_at for memory in sources if memory.expires_at is not None]
     tags = [tag for tag in sources[0].tags if all(tag in memory.tags for memory in sources)]
-    traced: dict[str, Json] = {
-        statement_key(text): list(ids) for text, ids in (*shared.steps.items(), *shared.statements.items())
-    }
+    traced: dict[str, Json] = {statement_key(text): list(ids) for text, ids in shared.sources.items()}
     made = Memory(
-        id=memory_id, space=context.space, name=add_suffix(slug_of_subject(next(iter(shared.texts))), memory_id),
+        id=memory_id, space=context.space, name=add_suffix(slug_of_subject(next(iter(shared.sources))), memory_id),
         created_at=now, updated_at=now, content=content, tags=tuple(tags), last_confirmed=now,
         tier=Tier.PROCEDURAL if shared.steps else Tier.SEMANTIC, relevance=max(memory.relevance for memory in sources),
         source=Source(

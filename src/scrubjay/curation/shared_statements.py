@@ -42,15 +42,19 @@ _SEQUENCE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What memories share: `statements` with the ids of the memories that make each, and `steps` in their order."""
+    """What memories share: `statements` with the ids of the memories that make each, and `steps` in their order.
+
+    `heading` has the line that they begin with, before their steps, if they share one.
+    """
 
     statements: Mapping[str, tuple[str, ...]]
     steps: Mapping[str, tuple[str, ...]]
+    heading: Mapping[str, tuple[str, ...]]
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """All of it: the steps first."""
-        return (*self.steps, *self.statements)
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """All of it, the heading and the steps first, with the memories that each comes from."""
+        return {**self.heading, **self.steps, **self.statements}
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -62,12 +66,13 @@ class Shared:
 def find_shared(memories: Sequence[Memory]) -> Shared:
     """Return what enough of some memories share."""
     steps = common_steps({memory.id: steps_of(memory) for memory in memories})
-    step_keys = {_step_key(step) for step in steps}
+    heading = _common_heading(memories, steps)
+    known = {_step_key(text) for text in (*heading, *steps)}
     groups: list[tuple[str, list[str]]] = []
     by_key: dict[str, int] = {}
     for memory in memories:
         for text in claims_of_memory(memory):
-            if _step_key(text) in step_keys:
+            if _step_key(text) in known:
                 continue
             place = by_key.get(comparison_key(text))
             if place is None:
@@ -77,7 +82,8 @@ def find_shared(memories: Sequence[Memory]) -> Shared:
                 groups.append((text, []))
             by_key[comparison_key(text)] = place
             groups[place][1].append(memory.id)
-    return Shared(statements=_of_similar({text: tuple(dict.fromkeys(ids)) for text, ids in groups}), steps=steps)
+    stated = {text: tuple(dict.fromkeys(ids)) for text, ids in groups}
+    return Shared(statements=_of_similar(stated), steps=steps, heading=heading)
 
 
 def _of_similar(stated: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -113,7 +119,11 @@ def claims_of_memory(memory: Memory) -> list[str]:
     """Return the statements of a memory that claim something: its content's and its observations."""
     statements = statements_of(memory.content[:_MAX_CONTENT])
     texts = [Boilerplate().without_heading(text) for text in statements if not is_formal(memory, text)]
-    return [*texts, *(observation.text for observation in memory.observations)][:_MAX_STATEMENTS]
+    # What stands right above a list is a statement with it.
+    lines = [
+        line for text in texts for line in (text.splitlines() if any(map(_is_step, text.splitlines())) else [text])
+    ]
+    return [*lines, *(observation.text for observation in memory.observations)][:_MAX_STATEMENTS]
 
 
 def is_covered(memory: Memory, texts: Iterable[str]) -> bool:
@@ -134,7 +144,7 @@ def steps_of(memory: Memory) -> tuple[str, ...]:
         text
         for statement in statements_of(memory.content[:_MAX_CONTENT])
         for text in statement.splitlines()
-        if _ITEM.match(text) or _SEQUENCE.match(text)
+        if _is_step(text)
     ]
     return tuple(steps[:_MAX_STATEMENTS])
 
@@ -153,6 +163,21 @@ def common_steps(steps: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...
         if len(candidate) >= _MIN_STEPS and len(ids) >= ENOUGH and len(candidate) > len(best[0]):
             best = (candidate, ids)
     return {_without_mark(words[key]): best[1] for key in best[0]}
+
+
+def _common_heading(memories: Sequence[Memory], steps: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the line before the steps with which enough of the memories that take them begin."""
+    sharing = {memory_id for ids in steps.values() for memory_id in ids}
+    firsts = {memory.id: memory.content.strip().partition("\n")[0] for memory in memories if memory.id in sharing}
+    headings = {memory_id: _step_key(line) for memory_id, line in firsts.items() if line and not _is_step(line)}
+    for key, count in Counter(headings.values()).most_common(1):
+        ids = tuple(memory_id for memory_id, own in headings.items() if own == key)
+        return {firsts[ids[0]]: ids} if count >= ENOUGH else {}
+    return {}
+
+
+def _is_step(line: str) -> bool:
+    return bool(_ITEM.match(line) or _SEQUENCE.match(line))
 
 
 def _is_telling(text: str) -> bool:
