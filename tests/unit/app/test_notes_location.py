@@ -34,6 +34,7 @@ from scrubjay.settings import Settings
 
 WORK = Caller(space="work")
 TEA = WriteNoteRequest(title="Tea", content="Green tea.")
+PAIRS = 40
 
 
 def settings_in(data: Path, *, folder: Path | None = None, space: str = "default") -> Settings:
@@ -256,6 +257,16 @@ async def test_a_folder_of_another_space_is_recorded_for_that_space(data: Path, 
         assert (await notes.write_note(TEA, who=WORK)).file_path == ""
         await notes.sync_notes(SyncNotesRequest(), who=Caller())
     assert json.loads(notes_location_file(data).read_text())["folders"] == {"default": str(vault)}
+
+
+async def test_notes_that_name_each_other_have_one_relation(data: Path, vault: Path) -> None:
+    vault.mkdir(parents=True, exist_ok=True)
+    for number in range(PAIRS):
+        (vault / f"Boat {number}, east.md").write_text(f"It lies beside [[Boat {number}, west]].")
+        (vault / f"Boat {number}, west.md").write_text(f"It lies beside [[Boat {number}, east]].")
+    async with notes_in(data) as notes:
+        done = await notes.adopt_notes(AdoptNotesRequest(folder=vault), who=Caller())
+    assert (done.adopted, done.linked) == (2 * PAIRS, PAIRS)
 
 
 async def test_a_vault_is_adopted_after_a_plan_and_stays_the_folder(data: Path, vault: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import Self
+from weakref import WeakValueDictionary
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lazy import dataclass
@@ -58,6 +59,8 @@ class LinkSync:
 
     def __init__(self, context: SyncContext) -> None:
         self._context = context
+        # Two notes that link to each other may be read at once, and have one relation.
+        self._pairs: WeakValueDictionary[frozenset[str], asyncio.Lock] = WeakValueDictionary()
 
     async def apply_file_links(
         self,
@@ -262,11 +265,7 @@ class LinkSync:
         """Apply changes of links to the relations of a note; return whether any has changed."""
         if not any((changes.listed, changes.named, changes.removed, changes.texts)):
             return False
-        relations = {
-            other_end(relation, own_id): relation
-            for relation in await self._context.reader.relations(self._context.space, [own_id])
-            if relation.type == LINK
-        }
+        relations = await self._links_of(own_id)
         removed = changes.removed & set(relations)
         from_text = {
             id_: relation
@@ -289,16 +288,23 @@ class LinkSync:
                 is_changed |= await self._relate(own_id, other, relation=relation, text="", target=target, who=who)
         return is_changed
 
+    async def _links_of(self, own_id: str) -> dict[str, Relation]:
+        """Return the links of a note by the other end."""
+        relations = await self._context.reader.relations(self._context.space, [own_id])
+        return {other_end(relation, own_id): relation for relation in relations if relation.type == LINK}
+
     async def _relate(
         self, own_id: str, other: str, *, relation: Relation | None, text: str, target: str, who: Caller
     ) -> bool:
         """Create or update a relation, which keeps its fields where nothing new is given."""
-        request = link_request(own_id, other, relation=relation, text=text)
-        metadata = text_link_metadata(target, request.metadata)
-        try:
-            related = await self._context.engine.relate(replace(request, metadata=metadata), who=who)
-        except (NotFound, InvalidInput):
-            return False
+        async with self._pairs.setdefault(frozenset((own_id, other)), asyncio.Lock()):
+            relation = relation or (await self._links_of(own_id)).get(other)
+            request = link_request(own_id, other, relation=relation, text=text)
+            metadata = text_link_metadata(target, request.metadata)
+            try:
+                related = await self._context.engine.relate(replace(request, metadata=metadata), who=who)
+            except (NotFound, InvalidInput):
+                return False
         self._context.counts["linked"] += related.action == "created"
         return True
 
