@@ -67,12 +67,12 @@ def find_shared(memories: Sequence[Memory]) -> Shared:
     """Return what enough of some memories share."""
     steps = common_steps({memory.id: steps_of(memory) for memory in memories})
     heading = _common_heading(memories, steps)
-    known = {_step_key(text) for text in (*heading, *steps)}
+    general = {_step_key(text) for text in (*heading, *steps)}
     groups: list[tuple[str, list[str]]] = []
     by_key: dict[str, int] = {}
     for memory in memories:
         for text in claims_of_memory(memory):
-            if _step_key(text) in known:
+            if _step_key(text) in general:
                 continue
             place = by_key.get(comparison_key(text))
             if place is None:
