@@ -199,6 +199,11 @@ async def test_what_is_near_is_suggested_until_it_is_related(memory: MemoryClien
     similarities = {suggestion.name: suggestion.similarity for suggestion in network.suggested}
     # Stored vectors have fewer digits.
     assert similarities == pytest.approx({"noon": float(boat @ noon), "poster": float(boat @ poster)}, abs=0.002)
+    # Its own passages are nearer than any other memory, and must not take all places.
+    sails = tuple(f"The red boat sails to the island on day {number}" for number in range(30))
+    long = await memory.remember(texts[0], name="fleet", intent="new", observations=sails)
+    assert len((await memory.related(long.name, suggest=1)).suggested) == 1
+    await memory.forget(long.name)
     await memory.relate("boat", "noon")
     assert [suggestion.name for suggestion in (await memory.related("boat")).suggested] == ["poster"]
     assert (await memory.related("boat", suggest=0)).suggested == ()
