@@ -91,9 +91,9 @@ async def _search(
     vectors: Sequence[Vector], *, least: float, limit: int, space: str, index: PassageSearcher
 ) -> tuple[list[int], bool]:
     """Return the passages nearest to any of the vectors, and whether all that are near enough are among them."""
-    found = [await index.search(space, vector, Filter(), limit=limit) for vector in vectors]
-    is_complete = all(len(hits) < limit or hits[-1][1] < least for hits in found)
-    return list(dict.fromkeys(number for hits in found for number, _ in hits)), is_complete
+    hit_lists = [await index.search(space, vector, Filter(), limit=limit) for vector in vectors]
+    is_complete = all(len(hits) < limit or hits[-1][1] < least for hits in hit_lists)
+    return list(dict.fromkeys(number for hits in hit_lists for number, _ in hits)), is_complete
 
 
 def _cosine(vector: Vector | None, own: Sequence[Vector]) -> float:
