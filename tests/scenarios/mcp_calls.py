@@ -267,7 +267,8 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
     },
     "curation": {
         "confirm": lambda inputs: {"ids": [inputs.ref], "reason": inputs.words[4]},
-        "related": lambda inputs: {"id": inputs.ref, "suggest": 20},
+        # So few that nothing is cut: what is depends on the cost of ids, which are random.
+        "related": lambda inputs: {"id": inputs.ref, "suggest": 5},
         "due": lambda inputs: {"by": "2030-01-01T00:00:00Z"} if inputs.every(2) else {},
         "usage": lambda _: {"limit": 4},
         "health": lambda _: {"days": 4},

@@ -1,10 +1,11 @@
 """The result of a write: whether it was merged, what may contradict it, and what to do about it."""
 
 from dataclasses import replace
+from itertools import repeat
 
 from scrubjay.model.results import Decision, Remembered, Similar
 from scrubjay.surfaces.mcp.budget import compact_json
-from scrubjay.surfaces.mcp.toolsets.render import render_remembered
+from scrubjay.surfaces.mcp.toolsets.render import render_fields, render_remembered
 from scrubjay.text.cost import estimate_tokens
 
 CREATED = Remembered(
@@ -85,3 +86,12 @@ def test_however_much_there_is_it_keeps_to_the_budget() -> None:
     result = render_remembered(done)
     assert estimate_tokens(result.text) + estimate_tokens(compact_json(result.structured)) <= 1_500
     assert "(shown: " in result.text
+
+
+def test_fields_that_cost_too_much_say_which_lists_were_cut() -> None:
+    assert render_fields({"suggested": ["kiln"]}).structured == {"suggested": ["kiln"]}
+    cut = render_fields({"nodes": ["kiln"], "suggested": [*repeat("a word or two " * 20, 200)]}).structured
+    suggested = cut["suggested"]
+    assert isinstance(suggested, list)
+    assert 0 < len(suggested) < 200
+    assert cut["shown"] == f"{len(suggested)} of 200 suggested"

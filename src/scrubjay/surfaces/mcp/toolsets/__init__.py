@@ -14,9 +14,9 @@ from scrubjay.model.verbs import VERBS, Verb
 from scrubjay.rpc.codec import to_json
 from scrubjay.settings import DEFAULT_TOOLS
 from scrubjay.surfaces.mcp.arguments import did_you_mean, display
-from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, drop_empty, room_for, trim_lists
 from scrubjay.surfaces.mcp.tool import StaticResource, Tool, ToolContext, ToolResult
 from scrubjay.surfaces.mcp.toolsets import code, core, curation, enhanced, entities, items, kg, notes, session, smart
+from scrubjay.surfaces.mcp.toolsets.render import render_fields
 from scrubjay.surfaces.mcp.toolsets.schema import output_schema, verb_schema
 
 ALL = "all"
@@ -48,7 +48,7 @@ def _plain_tool(verb: Verb, name: str) -> Tool:
     async def call(context: ToolContext, arguments: Mapping[str, Json]) -> ToolResult:
         result = to_json(await context.memory.call(verb.request.of(**arguments), progress=context.progress))
         fields = result if isinstance(result, dict) else {"result": result}
-        return ToolResult(structured=trim_lists(drop_empty(fields), room=room_for(DEFAULT_TOKENS)))
+        return render_fields(fields)
 
     return Tool(
         name=name, title=name.replace("_", " ").capitalize(), description=getdoc(verb.request) or "",

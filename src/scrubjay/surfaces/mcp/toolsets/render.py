@@ -80,14 +80,26 @@ def render_result(lines: Sequence[str], structured: Mapping[str, Json], warnings
     text = ["; ".join(first), *lines[1:]]
     whole = drop_empty(structured)
     trimmed = trim_lists(whole, room=room_for(DEFAULT_TOKENS) - cost_of("\n".join(text)) - _NOTE_TOKENS)
-    cuts = [
+    if cuts := describe_cuts(whole, trimmed):
+        text.append(f"(shown: {cuts})")
+    return ToolResult(structured=drop_empty(trimmed), text="\n".join(text))
+
+
+def render_fields(fields: Mapping[str, Json]) -> ToolResult:
+    """Return a result that is its fields, within the budget; `shown` says which lists were cut."""
+    whole = drop_empty(fields)
+    trimmed = trim_lists(whole, room=room_for(DEFAULT_TOKENS) - _NOTE_TOKENS)
+    cuts = describe_cuts(whole, trimmed)
+    return ToolResult(structured={**trimmed, "shown": cuts} if cuts else trimmed)
+
+
+def describe_cuts(whole: Mapping[str, Json], trimmed: Mapping[str, Json]) -> str:
+    """Return how much is left of each list that was cut."""
+    return ", ".join(
         f"{len(part):,} of {len(items):,} {name}"
         for name, items in whole.items()
         if isinstance(items, list) and isinstance(part := trimmed[name], list) and len(part) < len(items)
-    ]
-    if cuts:
-        text.append(f"(shown: {', '.join(cuts)})")
-    return ToolResult(structured=drop_empty(trimmed), text="\n".join(text))
+    )
 
 
 def fields_of(result: object) -> dict[str, Json]:
