@@ -295,7 +295,9 @@ class Vault:
         is_ledger_behind = await self._is_ledger_behind(start)
         result = await scan_folder(self._context)
         await self._context.run_blocking(self._ledger.clear_problems, *result.obsolete_problems)
-        missing = {*result.missing, *await self._reconcile_paths(result.paths, progress=progress)}
+        # If files are missing, new ones may be their moved notes, and these go on being meant at their former paths.
+        with self._reconciler.expecting(() if result.missing else result.paths):
+            missing = {*result.missing, *await self._reconcile_paths(result.paths, progress=progress)}
         if waits:
             self._schedule(PendingWork(missing=missing))
         else:

@@ -3,6 +3,8 @@
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.model.attachments import EMBEDS
@@ -64,6 +66,42 @@ async def test_a_vault_is_adopted_and_left_byte_identical(home: Path) -> None:
         await harness.sync()
         assert (await _ids(harness), snapshot(root)) == (ids, before)
         assert len(await harness.engine.reader.list_ids(SPACE, Filter(), limit=100)) == len(ids) + 1
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 64])
+async def test_links_do_not_depend_on_which_file_is_read_first(
+    home: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Of notes with one name a link means the same one, whether that was read already or not."""
+    root = home / "vault"
+    texts = {
+        "a/Early.md": "[[Dup]]", "a/Late.md": "[[x/Dup]]", "m/Dup.md": "of m", "n/Aspen.md": "[[Dup]], [[Elm]]",
+        "n/Dup.md": "of n, as [[m/Dup]]", "x/Aspen.md": "[[Dup]], [[n/Dup|n]]", "x/Dup.md": "of x, as [[../n/Dup]]",
+        "x/deep/Elm.md": "[[../Dup]]", "x/deep/Fir.md": "[[m/Dup]], [[y/Dup]]",
+    }  # fmt: skip
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    pairs = {frozenset((path, end)) for path, ends in links_of(root).items() for end in ends if end}
+    async with open_harness(home, root=root) as harness:
+        with monkeypatch.context() as patch:
+            patch.setattr("scrubjay.notes.vault._CHUNK", at_once)
+            await harness.sync()
+        # A name that no file had: both files come at once, and one is beside the note that has named it all along.
+        harness.save("z/Gum.md", "See [[Yew]] and [[b/Yew]].")
+        await harness.sync()
+        added = ("b/Yew.md", "z/Yew.md")
+        await harness.vault.sync_paths([str(harness.save(path, path).relative_to(root)) for path in added])
+        pairs |= {frozenset(("z/Gum.md", path)) for path in added}
+        # An agent's text means what a file's does.
+        ids = await _ids(harness)
+        await harness.edit(ids["z/Yew.md"], content="Now [[Dup]] and [[n/Dup]].")
+        await harness.sync()
+        pairs |= {frozenset(("z/Yew.md", end)) for end in ("m/Dup.md", "n/Dup.md")}
+        for path, id_ in ids.items():
+            others = {end for pair in pairs if path in pair for end in pair - {path} if end in ids}
+            paths = {id_: path for path, id_ in ids.items()}
+            assert {paths[other] for other in await harness.links(id_)} == others, path
 
 
 async def test_changes_touch_only_what_changed(home: Path) -> None:

@@ -87,7 +87,7 @@ class FileReader:
             was_linked, who = base is not None and bool(state.neighbours), self._context.new_caller()
             unresolved = broken.get(state.id, ()) if broken is not None and state.entry is None else None
             if await self._links.apply_text_links(
-                shown, before=before, was_linked=was_linked, who=who, broken=unresolved
+                shown, path=state.path, before=before, was_linked=was_linked, who=who, broken=unresolved
             ):
                 state = await self._reload(state)
         await self._context.update_embeds(state.require_shown(), before=before)

@@ -4,9 +4,9 @@ A relation that only a text has made (`is_from_text`) is removed when neither te
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
-from pathlib import PurePosixPath
 from typing import Self
 from weakref import WeakValueDictionary
 
@@ -20,7 +20,7 @@ from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.requests import Edit, UnrelateRequest
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.aliases import aliases_of
-from scrubjay.notes.markdown.naming import id_in, link_target
+from scrubjay.notes.markdown.naming import PATH_KEY, id_in, link_target, stem_of
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.wiki import best_match, key_of, mentions, retarget_links
 from scrubjay.notes.queries.links import FROM_TEXT_KEY, link_request
@@ -59,8 +59,28 @@ class LinkSync:
 
     def __init__(self, context: SyncContext) -> None:
         self._context = context
+        # Files that become notes just now: by the keys of their names, their paths with their ids, empty at first.
+        self._expected: dict[str, dict[str, str]] = {}
         # Two notes that link to each other may be read at once, and have one relation.
         self._pairs: WeakValueDictionary[frozenset[str], asyncio.Lock] = WeakValueDictionary()
+
+    @contextmanager
+    def expecting(self, paths: Iterable[str]) -> Generator[None]:
+        """Let links mean these files, although they are no notes yet: the order of reading must not matter."""
+        added = {path: key_of(stem_of(path)) for path in paths if path not in self._expected_at(path)}
+        for path, key in added.items():
+            self._expected.setdefault(key, {})[path] = ""
+        try:
+            yield
+        finally:
+            for path, key in added.items():
+                del self._expected[key][path]
+                if not self._expected[key]:
+                    del self._expected[key]
+
+    def expect_id(self, path: str, memory_id: str) -> None:
+        """Let links to an expected file mean this memory."""
+        self._expected_at(path)[path] = memory_id
 
     async def apply_file_links(
         self,
@@ -86,17 +106,21 @@ class LinkSync:
         return await self._apply(memory_id, replace(changes, is_list_new=is_list_new), who=who)
 
     async def apply_text_links(
-        self, memory: Memory, *, before: str, was_linked: bool, who: Caller, broken: Collection[str] | None = None
-    ) -> bool:
+        self, memory: Memory, *, path: str, before: str, was_linked: bool, who: Caller,
+        broken: Collection[str] | None = None,
+    ) -> bool:  # fmt: skip
         """Update the relations of a memory after its text has changed; return whether any has changed.
 
-        `broken`: its links are relations already, but for those with these keys, which name no note yet.
+        `path`: that of its file. `broken`: its links are relations already, but for those with these keys, which name
+        no note yet.
         """
         own_id = memory.trunk or memory.id
         old, new = [await offload(len(text), _targets_by_key, text) for text in (before, memory.content)]
         added = {key: target for key, target in new.items() if key not in old}
         ids = (
-            await self.resolve_targets(added.values()) if broken is None else dict.fromkeys(set(added) - {*broken}, "")
+            await self.resolve_targets(added.values(), source=path)
+            if broken is None
+            else dict.fromkeys(set(added) - {*broken}, "")
         )
         if old or added:
             missing = [Link(target=target) for key, target in added.items() if key not in ids]
@@ -113,10 +137,21 @@ class LinkSync:
         missing_links = await self._context.run_blocking(
             self._context.ledger.missing_links_to, _link_keys(memory, path)
         )
+        sources = list({source for source, _ in missing_links} - {memory.id})
+        if not sources:
+            return ()
+        entries = await self._context.run_blocking(self._context.get_entries, sources)
+        is_only = (await self._context.run_blocking(self._files_named, [key_of(path)]))[key_of(path)].keys() <= {path}
         changed: list[str] = []
         for source, link in missing_links:
             if source == memory.id:
                 continue
+            if not (is_only and best_match([path], link.target, source="")):
+                # Another note may have the name, and be the one that is meant.
+                source_path = entries[source].path if source in entries else ""
+                ids = await self.resolve_targets([link.target], source=source_path)
+                if ids.get(key_of(link.target)) != memory.id:
+                    continue
             # A link from a text alone is recorded without a text of its own.
             changes = (
                 _LinkChanges(listed={memory.id: _relation_text(link.text, memory)})
@@ -164,17 +199,21 @@ class LinkSync:
         by_key = {key_of(target): target for target in targets if key_of(target)}
         if not by_key:
             return {}
-        ledger = self._context.ledger
-        entries = await self._context.run_blocking(ledger.by_file_name, [*by_key, *map(_file_stem, by_key)])
+        files_by_key = await self._context.run_blocking(self._files_named, by_key)
         ids: dict[str, str] = {}
+        expected: dict[str, str] = {}
         for key, target in by_key.items():
-            files = [entry for entry in entries.get(key) or entries.get(_file_stem(key)) or () if has_file(entry)]
+            files = files_by_key[key]
             bare = target.strip().lower()
-            if len(files) > 1 and source and self._context.folder.adopted:
-                best = best_match((entry.path for entry in files), target, source=source)
-                files = [entry for entry in files if entry.path == best]
-            if len(files) == 1:
-                ids[key] = files[0].memory_id
+            if source and self._context.folder.adopted:
+                path = best_match(files, target, source=source)
+            else:
+                exact = [path for path in files if key_of(path) == key] or [*files]
+                path = exact[0] if len(exact) == 1 else None
+            if path is not None and files[path]:
+                ids[key] = files[path]
+            elif path is not None:
+                expected[key] = path
             elif named_id := bare if is_id(bare) else id_in(target):
                 ids[key] = named_id
         for number, key in enumerate([key for key in by_key if key not in ids]):
@@ -183,11 +222,30 @@ class LinkSync:
             if number % _AT_ONCE == 0:
                 # A text may have tens of thousands of links: let other requests go on meanwhile.
                 await asyncio.sleep(0)
-        rest = [key for key in by_key if key not in ids]
-        by_alias = await self._context.run_blocking(ledger.by_alias, rest) if rest else {}
+        rest = [key for key in by_key if key not in ids and key not in expected]
+        by_alias = await self._context.run_blocking(self._context.ledger.by_alias, rest) if rest else {}
         ids |= {key: matches[0].memory_id for key, matches in by_alias.items() if len(matches) == 1}
         memories = await self._context.reader.get(self._context.space, list(set(ids.values()))) if ids else {}
-        return {key: id_ for key, id_ in ids.items() if id_ in memories and memories[id_].state is State.LIVE}
+        live = {id_: memory for id_, memory in memories.items() if memory.state is State.LIVE}
+        return {
+            key: id_
+            for key, id_ in ids.items()
+            # An expected file may have a memory already, if the ledger was lost; another file's memory is not meant.
+            if id_ in live and (key not in expected or live[id_].metadata.get(PATH_KEY) in (None, expected[key]))
+        }
+
+    def _expected_at(self, path: str) -> dict[str, str]:
+        """Return the ids of the expected files with a name, by their paths."""
+        return self._expected.get(key_of(stem_of(path)), {})
+
+    def _files_named(self, keys: Collection[str]) -> dict[str, dict[str, str]]:
+        """Return the files with the names that keys end with, by the keys: ids by paths, empty of files yet to come."""
+        entries = self._context.ledger.by_file_name(map(stem_of, keys))
+        return {
+            key: self._expected_at(key)
+            | {entry.path: entry.memory_id for entry in entries.get(stem_of(key), ()) if has_file(entry)}
+            for key in keys
+        }
 
     def _find_by_any_name(self, keys: Iterable[str]) -> list[LedgerEntry]:
         ledger = self._context.ledger
@@ -213,7 +271,7 @@ class LinkSync:
                 continue
             if has_file(replace(entry, path=note.old_path)) and key_of(note.old_path) != key_of(entry.path):
                 targets[link_target(note.old_path)] = link_target(entry.path)
-                targets.setdefault(_file_stem(note.old_path), _file_stem(entry.path))
+                targets.setdefault(stem_of(note.old_path), stem_of(entry.path))
             # Another note may have that title now, and the link may mean it.
             is_unambiguous = ids.get(key_of(note.old_title), note.id) == note.id
             if is_unambiguous and key_of(note.old_title) not in {key_of(entry.title), *map(key_of, targets)}:
@@ -369,7 +427,7 @@ def ids_named_in(content: str, linked: Sequence[LinkedNote]) -> frozenset[str]:
     if not linked or "[[" not in content:
         return frozenset()
     keys = {key_of(target) for target in _targets_in(content)}
-    return frozenset(note.id for note in linked if keys & {key_of(note.target), key_of(_file_stem(note.target))})
+    return frozenset(note.id for note in linked if keys & {key_of(note.target), key_of(stem_of(note.target))})
 
 
 def text_link_metadata(target: str, metadata: Mapping[str, Json] | None = None) -> dict[str, Json]:
@@ -433,7 +491,7 @@ class _NamedNotes:
     @classmethod
     def of(cls, content: str) -> Self:
         targets = _targets_in(content)
-        keys = {key_of(name) for target in targets for name in (target, _file_stem(target))}
+        keys = {key_of(name) for target in targets for name in (target, stem_of(target))}
         return cls(frozenset(keys), frozenset(map(id_in, targets)))
 
     def has(self, keys: set[str], *, memory_id: str) -> bool:
@@ -444,14 +502,9 @@ class _NamedNotes:
 def _link_keys(memory: Memory, path: str) -> set[str]:
     """Return the keys of all names by which a link may name a note."""
     names: Iterable[str] = (
-        memory.label, memory.name, memory.id, link_target(path), _file_stem(path), *aliases_of(memory.metadata)
+        memory.label, memory.name, memory.id, link_target(path), stem_of(path), *aliases_of(memory.metadata)
     )  # fmt: skip
     return {key for name in names if (key := key_of(name))}
-
-
-def _file_stem(target: str) -> str:
-    """Return a target without its folders."""
-    return PurePosixPath(link_target(target)).name
 
 
 def _is_attachment(target: str) -> bool:

@@ -9,6 +9,7 @@ to a new memory, and so to batches of notes. Follow-ups run before the batches t
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field, replace
 
 from scrubjay.errors import (
@@ -145,6 +146,10 @@ class Reconciler:
         """Reconcile files that may have been changed, created or removed."""
         return await self._run(_PathBatch(paths=list(dict.fromkeys(paths)), with_linked=with_linked))
 
+    def expecting(self, paths: Iterable[str]) -> AbstractContextManager[None]:
+        """Let links mean these files, although they are no notes yet: the order of reading must not matter."""
+        return self._links.expecting(paths)
+
     async def connect_new_notes(self) -> PendingWork:
         """Resolve the missing links to notes that exist by now."""
         return await self.reconcile_notes(await self._links.connect_all_new_notes())
@@ -191,7 +196,8 @@ class Reconciler:
             else:
                 ids += owner
                 displaced += [entry.memory_id for entry in content.entries if entry.memory_id not in owner]
-        changed = await self._create_memories(new_files)
+        with self._links.expecting(new_file.file.path for new_file in new_files):
+            changed = await self._create_memories(new_files)
         linked = sorted({*changed, *effects.linked}.difference(ids)) if batch.with_linked else []
         batches = [
             _NoteBatch(ids=list(dict.fromkeys(ids)), options=_Options(read_files=True)),
@@ -511,6 +517,8 @@ class Reconciler:
         else:
             results = await asyncio.gather(*(self._create_memory(*request, gate=gate) for request in requests))
         created = [(memory_id, file) for memory_id, (file, _) in zip(results, requests, strict=True) if memory_id]
+        for memory_id, file in created:
+            self._links.expect_id(file.path, memory_id)
         if self._context.author is not None:
             self._context.warnings += [
                 f"{file.path}: {warning}"
