@@ -1,7 +1,8 @@
 """Recall answers the same from the rows that the store keeps in memory as from those that it reads each time."""
 
+import asyncio
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Self
@@ -59,7 +60,7 @@ conditions: list[st.SearchStrategy[tuple[str, Any]]] = [
 ]  # fmt: skip
 filters = st.sampled_from(FILTERS) | st.lists(st.one_of(conditions), max_size=3).map(
     lambda listed: Filter(**dict(listed))
-)
+).filter(lambda chosen: not chosen.since or not chosen.until or chosen.since < chosen.until)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,9 @@ class Step:
 steps = st.lists(
     st.builds(
         Step,
-        kind=st.sampled_from(["ask", "ask", "write", "revise", "move", "label", "forget", "touch", "purge", "damage"]),
+        kind=st.sampled_from([
+            "ask", "ask", "write", "revise", "move", "label", "forget", "touch", "purge", "damage", "fill"
+        ]),
         text=texts, session=sessions, labels=few_labels, days=days, at=st.integers(0, 99), filter=filters,
         by_other=st.booleans(),
     ),
@@ -92,6 +95,8 @@ steps = st.lists(
     steps,
     st.sampled_from([8, 24, 65_536]),
     st.sampled_from([5, 65_536]),
+    st.sampled_from([0, 65_536]),
+    st.sampled_from([1, 2, 16]),
     st.sampled_from([1, 3, 16]),
     st.sampled_from([0, 2, 8]),
 )
@@ -101,6 +106,8 @@ async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
     happening: list[Step],
     max_rows: int,
     largest_space: int,
+    largest_read: int,
+    many_loads: int,
     many_misses: int,
     few_uses: int,
 ) -> None:
@@ -110,13 +117,22 @@ async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
         # It reads every row.
         slow._table = slow._lexicon = slow._repeated = None
         # In some examples so small that it is emptied again and again, or not used from a number of passages on.
-        fast._table = table = PassageTable(Freshness(), max_rows=max_rows, largest_space=largest_space)
+        fast._table = table = PassageTable(
+            Freshness(),
+            max_rows=max_rows,
+            largest_space=largest_space,
+            largest_read=largest_read,
+            many_loads=many_loads,
+            page=2,
+        )
         fast._lexicon = LexiconCache(Freshness(), many_misses=many_misses, few_uses=few_uses)
         stored = {memory.id: memory for memory in (_memory(*values) for values in first)}
         await fast.commit(a_commit(*stored.values()))
         for step in happening:
             if step.kind == "ask":
                 await _ask(step, fast, slow)
+            elif step.kind == "fill":
+                fast._fill(table)
             elif step.kind == "damage":
                 # The rows are of other passages than the table thinks, or of another space.
                 table._integers[:, step.at % 2] += 1 + step.days
@@ -171,6 +187,54 @@ def _memory(text: str, session: str, days_ago: int, labels: Mapping[str, Any]) -
 def _open(store: SqliteStore) -> SqliteStore:
     """Open the same file once more, as another process does."""
     return SqliteStore(store.path, connect(store.path), key="", readers=1, page=PAGE_SIZE)
+
+
+@pytest.mark.parametrize("largest_read", [0, 65_536])
+async def test_a_space_that_is_often_asked_is_read_between_requests(
+    largest_read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with new_stores() as stores:
+        fast = stores()
+        slow = _open(fast)
+        slow._table = slow._lexicon = slow._repeated = None
+        fast._table = table = PassageTable(Freshness(), largest_read=largest_read, many_loads=4)
+        words, each = ["tea", "milk", "harbour", "boiler", "green", "meeting"], 200
+        memories = [_memory(f"{word} {number}", "", number % 300, {}) for word in words for number in range(each)]
+        await fast.commit(a_commit(*memories))
+        numpy = ScarceNumpy(first=0)
+        monkeypatch.setattr(passage_table, "np", numpy)
+        for is_scarce in (True, False):
+            for word in words[:4]:
+                await _ask(replace(_QUESTION, text=word), fast, slow)
+            assert table.is_filling
+            # Of a space that is large, recalls read what they need from the store until then.
+            assert len(table) > 0 or not largest_read
+            async with asyncio.timeout(20):
+                with numpy.scarce() if is_scarce else nullcontext():
+                    while table.is_filling:  # noqa: ASYNC110 - the work of a timer
+                        await asyncio.sleep(0.01)
+            # Without memory for more all is dropped, and the next recalls begin again.
+            assert len(table) == (0 if is_scarce else len(memories))
+        await fast.commit(a_commit(_memory("tea in the harbour", "", 0, {})))
+        for word in words:
+            await _ask(replace(_QUESTION, text=word), fast, slow)
+        # What is new is read by the recall that needs it.
+        assert len(table) == len(memories) + 1
+        await slow.close()
+
+
+@pytest.mark.parametrize(("max_rows", "has_room"), [(3, False), (4, True)])
+async def test_a_space_is_read_between_requests_only_if_there_is_room(max_rows: int, *, has_room: bool) -> None:
+    async with new_stores() as stores:
+        fast = stores()
+        slow = _open(fast)
+        slow._table = slow._lexicon = slow._repeated = None
+        fast._table = table = PassageTable(Freshness(), max_rows=max_rows, largest_read=0, many_loads=1)
+        await fast.commit(a_commit(*(_memory(f"tea {number}", "", number, {}) for number in range(4))))
+        await _ask(replace(_QUESTION, text="tea"), fast, slow)
+        fast._fill(table)
+        assert len(table) == (4 if has_room else 0)
+        await slow.close()
 
 
 class ScarceNumpy:

@@ -2,8 +2,10 @@
 
 A row is read as by `stored_passages`, once, and dropped when the change log says that its session has changed. SQLite
 tells whether anything was committed since, by this process or another one; mostly nothing was, and no row is read.
+After some recalls of a space, the rest of it is read page by page between requests; a large one only so.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import apsw
@@ -17,20 +19,27 @@ from scrubjay.storage.sqlite.neighbours import RankedRow, json_list, ranked_rows
 from scrubjay.storage.sqlite.rows import Freshness, data_version, log_state, read_touches, space_number
 
 Integers = NDArray[np.int64]
-# About a kilobyte each. A full table is emptied: the next recalls fill it again with what they need.
-_MAX_ROWS = 65_536
+# Some 1.7 kB each. A full table is emptied: the next recalls fill it again with what they need.
+_MAX_ROWS = 196_608
 _MIN_ROWS = 1_024
-# A space with more passages is read from the store: filling the table would cost more than it saves.
-_LARGEST_SPACE = 16_384
+# A space with more passages is read from the store.
+_LARGEST_SPACE = 131_072
+# One with more than so many, until all of it is here: recalls would read more than they need, and seldom the same.
+_LARGEST_READ = 16_384
 # After so many changes the table is emptied, instead of reading them one by one.
 _MAX_CHANGES = 1_000
 # A session of at most so many passages is read as a whole: one passage after the other would be needed soon.
 _MAX_SESSION = 128
+# After so many recalls for which rows were missing, the rest of the space is read, so many memories at once.
+_MANY_LOADS = 16
+_PAGE = 256
+_MEMORIES = "SELECT group_concat(no) FROM memories INDEXED BY memories_recent WHERE space_no = ? AND state = 0"
 # The columns of the integers; then the rows around a passage that was requested, nearest first.
 _NUMBER, _SPACE, _DATE, _ASKS, _TIER, _CONFIRMED, _ACCESSES, _COUNTED, _SPEAKER, _START, _END = range(11)
 _FIRST_AROUND = 11
 _WIDTH = _FIRST_AROUND + 2 * AROUND
 _NOWHERE = (-1,) * (2 * AROUND)
+_DROPPED = StoredPassage(id=-1, memory_id="", observation=None, start=0, end=0, hash=b"", terms="")
 _CHANGED = """SELECT DISTINCT c.memory_no, coalesce(p.session_key, p.id) FROM changes c
     LEFT JOIN passages p ON p.id = c.memory_no * ?2 WHERE c.seq > ?1"""
 
@@ -38,10 +47,22 @@ _CHANGED = """SELECT DISTINCT c.memory_no, coalesce(p.session_key, p.id) FROM ch
 class PassageTable:
     """Rows of passages by number, of all spaces. It is used by one thread, with one connection."""
 
-    def __init__(self, freshness: Freshness, *, max_rows: int = _MAX_ROWS, largest_space: int = _LARGEST_SPACE) -> None:
+    def __init__(
+        self,
+        freshness: Freshness,
+        *,
+        max_rows: int = _MAX_ROWS,
+        largest_space: int = _LARGEST_SPACE,
+        largest_read: int = _LARGEST_READ,
+        many_loads: int = _MANY_LOADS,
+        page: int = _PAGE,
+    ) -> None:
         self._freshness = freshness
         self._max_rows = max_rows
         self._largest_space = largest_space
+        self._largest_read = largest_read
+        self._many_loads = many_loads
+        self._page = page
         self._version = -1
         self._cursor = 0
         self._upkeep = ""
@@ -54,6 +75,10 @@ class PassageTable:
 
     def clear(self) -> None:
         """Drop all rows."""
+        # By the number of the space: for how many recalls rows were missing, and the memories that are still to be read
+        # between requests, none once all were.
+        self._loads: Counter[int] = Counter()
+        self._rest: dict[int, list[int]] = {}
         self._row_of: dict[int, int] = {}
         self._session_of: dict[int, int] = {}
         self._numbers_of: dict[int, list[int]] = {}
@@ -79,26 +104,43 @@ class PassageTable:
     def load(self, connection: apsw.Connection, space: str, ids: Sequence[int]) -> PassageList | None:
         """Read the rows that are missing, in a transaction, and return the same; None if they have no place here."""
         space_no = space_number(connection, space)
-        if space_no is None or passage_count(connection, space, state=State.LIVE) > self._largest_space:
+        count = 0 if space_no is None else passage_count(connection, space, state=State.LIVE)
+        if space_no is None or count > self._largest_space:
             return None
         self._follow(connection)
         numbers = sorted(set(ids))
         missing = [number for number in numbers if self._is_missing(number)]
         if missing:
-            requested = session_rows(connection, space_no, missing, around=AROUND, at_most=_MAX_SESSION)
-            rest = set(missing).difference([row.passage.id for row in requested])
-            requested += ranked_rows(connection, space_no, rest, around=AROUND) if rest else []
-            named = {number for row in requested for number in (*row.passage.before, *row.passage.after)}
-            others = named.difference(self._row_of, [row.passage.id for row in requested])
-            neighbours = ranked_rows(connection, space_no, others, around=0) if others else []
-            if len(self._plain) + len(requested) + len(neighbours) > self._max_rows:
+            self._loads[space_no] += 1
+            if self._loads[space_no] == self._many_loads and len(self._plain) + count <= self._max_rows:
+                ((joined,),) = connection.execute(_MEMORIES, (space_no,)).fetchall()
+                # The newest at the end, which is read first.
+                self._rest[space_no] = list(map(int, joined.split(",")))[::-1] if joined else []
+            if count > self._largest_read and self._rest.get(space_no) != []:
+                return None
+            if not self._read(connection, missing, space_no=space_no):
                 self.clear()
                 return None
-            # All at once: a passage without its neighbours would not be dropped when one of them changes.
-            self._add([*requested, *neighbours], space_no=space_no)
-            self._add_neighbours([row.passage for row in requested])
         present = [number for number in numbers if number in self._row_of]
         return self._assemble(connection, space_no, present)
+
+    @property
+    def is_filling(self) -> bool:
+        """Whether there is more to read between requests."""
+        return any(self._rest.values())
+
+    def fill(self, connection: apsw.Connection) -> None:
+        """Read some more rows of a space that is often asked, in a transaction."""
+        self._follow(connection)
+        for space_no, memories in self._rest.items():
+            if not memories:
+                continue
+            first_passages = [memory * PASSAGES_PER_MEMORY for memory in memories[-self._page :]]
+            del memories[-self._page :]
+            missing = [number for number in first_passages if self._is_missing(number)]
+            if missing and not self._read(connection, missing, space_no=space_no):
+                del self._rest[space_no]
+            return
 
     def count_accesses(self, memories: Sequence[int], *, touches: int) -> None:
         """Count one access to each of some memories, which this process has just stored.
@@ -112,6 +154,21 @@ class PassageTable:
             for number in self._numbers_of.get(self._session_of.get(memory, 0), ()):
                 if number // PASSAGES_PER_MEMORY == memory and (row := self._row_of.get(number)) is not None:
                     self._set_accesses(row, int(self._integers[row, _ACCESSES]) + 1)
+
+    def _read(self, connection: apsw.Connection, numbers: Sequence[int], *, space_no: int) -> bool:
+        """Read passages with their sessions and neighbours; return False if there is no room for them."""
+        requested = session_rows(connection, space_no, numbers, around=AROUND, at_most=_MAX_SESSION)
+        rest = set(numbers).difference([row.passage.id for row in requested])
+        requested += ranked_rows(connection, space_no, rest, around=AROUND) if rest else []
+        named = {number for row in requested for number in (*row.passage.before, *row.passage.after)}
+        others = named.difference(self._row_of, [row.passage.id for row in requested])
+        neighbours = ranked_rows(connection, space_no, others, around=0) if others else []
+        if len(self._plain) + len(requested) + len(neighbours) > self._max_rows:
+            return False
+        # All at once: a passage without its neighbours would not be dropped when one of them changes.
+        self._add([*requested, *neighbours], space_no=space_no)
+        self._add_neighbours([row.passage for row in requested])
+        return True
 
     def _is_missing(self, number: int) -> bool:
         row = self._row_of.get(number)
@@ -138,8 +195,9 @@ class PassageTable:
     def _drop(self, sessions: Iterable[int]) -> None:
         for session in sessions:
             for number in self._numbers_of.pop(session, ()):
-                self._row_of.pop(number, None)
                 self._session_of.pop(number // PASSAGES_PER_MEMORY, None)
+                if (row := self._row_of.pop(number, None)) is not None:
+                    self._plain[row], self._requested[row] = _DROPPED, None
 
     def _add(self, rows: Sequence[RankedRow], *, space_no: int) -> None:
         first = len(self._plain)

@@ -94,6 +94,8 @@ _UNSHARED_COMMIT = 100_000
 _FEW_RANKED = 1_500
 # Some 25 MB; a full cache is emptied.
 _CACHED_VECTORS = 16_384
+# The table of passages is filled between requests: a few milliseconds of work, then as long for others, in seconds.
+_FILL_PAUSE = 0.005
 
 
 class SqliteStore:
@@ -113,6 +115,7 @@ class SqliteStore:
         # Used on the event loop alone; a transaction sees what no other connection does, and has none.
         freshness = Freshness()
         self._table: PassageTable | None = PassageTable(freshness)
+        self._next_fill: asyncio.TimerHandle | None = None
         self._lexicon: LexiconCache | None = LexiconCache(freshness)
         self._repeated: RepeatedReads | None = RepeatedReads(freshness)
         writer, threads = Writer(connection, path=path), Readers(path, key=key, count=readers)
@@ -531,6 +534,8 @@ class SqliteStore:
         return await self.upkeep.tidy()
 
     async def close(self) -> None:
+        if self._next_fill is not None:
+            self._next_fill.cancel()
         await self.upkeep.close()
 
         def close() -> None:
@@ -545,11 +550,25 @@ class SqliteStore:
     def _cached_passages(self, table: PassageTable, space: str, ids: Sequence[int]) -> list[StoredPassage] | None:
         try:
             passages = self._readers.run_one(table.passages, space, ids)
-            return self._readers.run_now(table.load, space, ids) if passages is None else passages
+            if passages is None:
+                passages = self._readers.run_now(table.load, space, ids)
         except MemoryError:
             # Some rows may have been added, and others not.
             table.clear()
             return None
+        if table.is_filling and self._next_fill is None:
+            self._next_fill = asyncio.get_running_loop().call_later(_FILL_PAUSE, self._fill, table)
+        return passages
+
+    def _fill(self, table: PassageTable) -> None:
+        """Read more of what recalls will need, a little at a time so that no request waits for it."""
+        try:
+            self._readers.run_now(table.fill)
+        except (MemoryError, StoreError):
+            # Recalls read what they need; and a closed store has no more of them.
+            table.clear()
+        is_more = table.is_filling
+        self._next_fill = asyncio.get_running_loop().call_later(_FILL_PAUSE, self._fill, table) if is_more else None
 
     async def _cached_candidates(
         self, cache: LexiconCache, space: str, terms: Sequence[str], filter: Filter, *, limit: int
