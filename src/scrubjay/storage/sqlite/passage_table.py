@@ -32,7 +32,7 @@ _MAX_CHANGES = 1_000
 _MAX_SESSION = 128
 # After so many recalls for which rows were missing, the rest of the space is read, so many memories at once.
 _MANY_LOADS = 16
-_PAGE = 256
+_PAGE = 64
 _MEMORIES = "SELECT group_concat(no) FROM memories INDEXED BY memories_recent WHERE space_no = ? AND state = 0"
 # The columns of the integers; then the rows around a passage that was requested, nearest first.
 _NUMBER, _SPACE, _DATE, _ASKS, _TIER, _CONFIRMED, _ACCESSES, _COUNTED, _SPEAKER, _START, _END = range(11)

@@ -94,7 +94,7 @@ _UNSHARED_COMMIT = 100_000
 _FEW_RANKED = 1_500
 # Some 25 MB; a full cache is emptied.
 _CACHED_VECTORS = 16_384
-# The table of passages is filled between requests: a few milliseconds of work, then as long for others, in seconds.
+# The table of passages is filled between requests: a millisecond or two of work, then so many seconds for others.
 _FILL_PAUSE = 0.005
 
 
