@@ -9,7 +9,7 @@ from typing import cast
 
 import httpcore2
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.temp_folders import quick_place
 
@@ -53,10 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Put the folders of tests into memory unless another place is chosen, and time no example."""
     if (place := quick_place()) is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place))
-    # On a busy machine the duration of an example says nothing about the code.
-    settings.register_profile("untimed", deadline=None)
+    # On a busy machine the duration of an example says nothing about the code. The examples of a property are the same
+    # in each run, unless a seed is chosen.
+    untimed = settings(
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=config.getoption("--hypothesis-seed") is None,
+    )
+    settings.register_profile("untimed", untimed)
     # Where few cases of a test are enough, so are few examples of a property.
-    settings.register_profile("few", deadline=None, max_examples=_FEW_EXAMPLES)
+    settings.register_profile("few", untimed, max_examples=_FEW_EXAMPLES)
     settings.load_profile("few" if config.getoption("--cases") else "untimed")
 
 

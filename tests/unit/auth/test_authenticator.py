@@ -140,7 +140,7 @@ _TEXTS = st.one_of(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(header=_TEXTS)
 async def test_no_invented_header_is_accepted(
     header: str, tmp_path_factory: pytest.TempPathFactory, store: SqliteStore

@@ -83,7 +83,9 @@ def programs(loop: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> 
         loop.run(anext(opened))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(
     name=st.sampled_from(_NAMES), args=st.lists(_VALUES, max_size=3),
     kwargs=st.dictionaries(st.sampled_from(_ARGUMENTS), _VALUES, max_size=3),

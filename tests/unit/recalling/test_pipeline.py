@@ -295,7 +295,7 @@ async def test_no_room_for_a_hit_is_reported(harness: Harness) -> None:
     explain=st.booleans(),
     query=st.sampled_from(["tea", "", "茶 milk"]),
 )
-@settings(few_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(few_examples, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 async def test_no_answer_costs_more_than_its_budget(
     texts: list[str], pinned: int, max_tokens: int, detail: str, new_store: NewStores, *, explain: bool, query: str
 ) -> None:

@@ -342,7 +342,9 @@ async def test_pages_of_two_stores_are_compared_in_step(monkeypatch: pytest.Monk
     assert {difference.what for difference in whole.differences if difference.memory_id} == {"is only in the target"}
 
 
-@settings(few_examples, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    few_examples, max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(drawn=st.lists(memories, min_size=1, max_size=5), data=st.data())
 async def test_everything_of_a_store_arrives(drawn: list[Memory], data: st.DataObject, new_store: NewStores) -> None:
     source, target = new_store(), new_store()

@@ -383,7 +383,7 @@ _actions = st.lists(
 
 
 @given(actions=_actions)
-@settings(few_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(few_examples, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 async def test_as_of_any_moment_it_answers_as_it_did_then(
     actions: list[tuple[str, int, str]], new_store: NewStores
 ) -> None:
