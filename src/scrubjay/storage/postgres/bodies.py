@@ -159,10 +159,17 @@ class PostgresBodies:
         )
         return bool(rows[0][0])
 
-    async def store_dictionary(self, space: str, data: bytes, *, purges_before: int) -> None:
-        """Store a trained dictionary as the newest of the space, unless a purge followed the reading of its samples."""
+    async def store_dictionary(self, space: str, data: bytes, *, purges_before: int, only_if_due: bool) -> None:
+        """Store a trained dictionary as the newest of the space, unless a purge followed the reading of its samples.
+
+        It may no longer be due: another training, of this server or another one, may have ended since it was.
+        """
 
         async def job(transaction: Transaction) -> None:
+            totals = await transaction.rows(_SQL["count_bodies"])
+            newest = await transaction.rows(_SQL["newest_dictionary"])
+            if only_if_due and not (totals and training_is_due(int(totals[0][0]), newest)):
+                return
             await transaction.execute(_SQL["insert_dictionary"], data, time.time_ns() // 1000, purges_before)
 
         await self._database.write(job, space=space)

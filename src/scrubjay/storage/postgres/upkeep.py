@@ -40,7 +40,7 @@ class PostgresUpkeep:
         """Train a dictionary for a space in the background, one at a time."""
         is_training = self._training is not None and not self._training.done()
         if due and not is_training and space not in self._untrainable:
-            self._training = self._start(self._train(space))
+            self._training = self._start(self._train(space, only_if_due=True))
 
     def analyze_soon(self, first: int, last: int) -> None:
         """Refresh the planner's statistics in the background after these changes, if the tables have grown much."""
@@ -85,18 +85,18 @@ class PostgresUpkeep:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _train(self, space: str) -> None:
+    async def _train(self, space: str, *, only_if_due: bool) -> None:
         samples, purges = await self._bodies.samples(space)
         trained = await asyncio.to_thread(train, samples, number=0)
         if trained is None:
             self._untrainable.add(space)
             return
-        await self._bodies.store_dictionary(space, trained.data, purges_before=purges)
+        await self._bodies.store_dictionary(space, trained.data, purges_before=purges, only_if_due=only_if_due)
 
     async def _repack(self, space: str, *, purges: int, retrain: bool) -> None:
         # The new dictionary first, so that the bodies are packed once.
         if retrain and await self._bodies.has_dictionary(space):
-            await self._train(space)
+            await self._train(space, only_if_due=False)
         after: tuple[int, int] | None = (0, 0)
         while after is not None:
             after = await purge.repack(self._database, space, self._bodies, after=after)

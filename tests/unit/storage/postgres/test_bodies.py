@@ -77,7 +77,8 @@ async def test_an_index_is_built_beside_a_damaged_body(store: PostgresStore, raw
 async def test_a_space_gets_a_dictionary_of_its_own_as_it_grows(store: PostgresStore, raw: Raw) -> None:
     await fill(store, 150)
     assert await raw("SELECT count(*) FROM scrubjay.dictionaries") == [(0,)]
-    memories = await fill(store, 60)
+    # One commit: what a second one would be packed with depends on when the training ends.
+    memories = await fill(store, 50)
     assert await raw("SELECT count(*) FROM scrubjay.dictionaries") == [(1,)]
     before = (await store.statistics("default")).stored_bytes
     later = a_memory(PROSE.format(4, 77_777))
@@ -86,6 +87,14 @@ async def test_a_space_gets_a_dictionary_of_its_own_as_it_grows(store: PostgresS
     assert (await store.statistics("default")).stored_bytes - before < 120
     results = await store.get("default", [memories[0].id, later.id])
     assert [memory.content for memory in results.values()] == [memories[0].content, later.content]
+
+
+async def test_a_training_that_another_has_overtaken_stores_nothing(store: PostgresStore, raw: Raw) -> None:
+    await fill(store, 200)
+    # Due when its commit was made: the training of the commit before has ended since.
+    store._upkeep.train_soon("default", due=True)
+    await store._upkeep.wait()
+    assert await raw("SELECT count(*) FROM scrubjay.dictionaries") == [(1,)]
 
 
 async def test_memories_too_alike_to_learn_from_do_without(store: PostgresStore) -> None:

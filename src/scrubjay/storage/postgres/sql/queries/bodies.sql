@@ -27,6 +27,9 @@ SELECT v.encoding, v.dictionary, v.sha256, v.size, v.body
   WHERE m.space_no = scrubjay.current_space() AND m.no IN (
     SELECT no FROM scrubjay.memories WHERE space_no = scrubjay.current_space() ORDER BY (no * 7919) %% 10007 LIMIT %s);
 
+-- name: count_bodies
+SELECT bodies FROM scrubjay.space_totals WHERE space_no = scrubjay.current_space();
+
 -- name: insert_dictionary
 INSERT INTO scrubjay.dictionaries(space_no, no, data, created_at, bodies)
   SELECT space_no, nextval('scrubjay.dictionary_numbers'), %s, %s, bodies FROM scrubjay.space_totals
