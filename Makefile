@@ -31,9 +31,10 @@ CASES ?= 2
 FAILURES := tests/anomaly tests/attacks tests/conformance tests/congruence tests/scenarios/notes/test_accidents.py \
 	tests/scenarios/notes/test_two_writers.py tests/scenarios/test_backup.py tests/scenarios/test_isolation.py \
 	tests/scenarios/test_isolation_sweeps.py tests/scenarios/test_processes.py tests/scenarios/test_purging.py \
-	tests/scenarios/test_reembedding.py tests/scenarios/test_two_servers.py tests/surfaces/mcp/test_many_bridges.py \
-	tests/surfaces/rest/test_connections.py tests/surfaces/test_daemon.py tests/unit/app/test_recall_processes.py \
-	tests/unit/indexing/test_build.py tests/unit/storage/postgres/test_restart.py
+	tests/scenarios/test_reembedding.py tests/scenarios/test_two_servers.py tests/surfaces/mcp/test_dialect_errors.py \
+	tests/surfaces/mcp/test_many_bridges.py tests/surfaces/rest/test_connections.py tests/surfaces/test_daemon.py \
+	tests/surfaces/test_process.py tests/unit/app/test_recall_processes.py tests/unit/indexing/test_build.py \
+	tests/unit/storage/postgres/test_restart.py
 
 # Tests run in so many processes; 0 runs them in one, for a debugger. One more than there are cores: many wait for others.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
