@@ -102,6 +102,7 @@ async def test_a_memory_with_a_slash_in_its_title_is_read_by_id(client: CheckedC
     result = await client.remember("x", title="a/b")
     problem = require_problem(await client.web.get(f"{API}/memories/a%2Fb", params={"space": client.space}))
     assert problem["code"] == "no_such_path"
+    assert "/openapi.json" in problem["detail"]
     assert (await client.get(f"/memories/{result['id']}"))["title"] == "a/b"
     results = await client.post("/memories/read", {"ids": ["a/b"], "format": "json"})
     assert results["memories"][0]["id"] == result["id"]

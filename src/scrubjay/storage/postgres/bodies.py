@@ -166,10 +166,11 @@ class PostgresBodies:
         """
 
         async def job(transaction: Transaction) -> None:
-            totals = await transaction.rows(_SQL["count_bodies"])
-            newest = await transaction.rows(_SQL["newest_dictionary"])
-            if only_if_due and not (totals and training_is_due(int(totals[0][0]), newest)):
-                return
+            if only_if_due:
+                totals = await transaction.rows(_SQL["count_bodies"])
+                newest = await transaction.rows(_SQL["newest_dictionary"])
+                if not totals or not training_is_due(int(totals[0][0]), newest):
+                    return
             await transaction.execute(_SQL["insert_dictionary"], data, time.time_ns() // 1000, purges_before)
 
         await self._database.write(job, space=space)

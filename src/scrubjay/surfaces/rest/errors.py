@@ -25,7 +25,7 @@ _NOT_FOUND = 404
 _METHOD_NOT_ALLOWED = 405
 _MAX_NAME_LENGTH = 60
 _HTTP_ERRORS = {
-    _NOT_FOUND: ("no_such_path", "is not a path of this server"),
+    _NOT_FOUND: ("no_such_path", "is not a path of this server: /openapi.json lists them"),
     _METHOD_NOT_ALLOWED: ("method_not_allowed", "does not accept this method"),
 }
 # The types of pydantic's errors, as text that follows the name of a field.
