@@ -49,7 +49,11 @@ async function memory({ client, call, listen, era, transport, step }) {
   await step('tools/list', async () => assert.deepEqual((await client.listTools()).tools.map((tool) => tool.name), CORE));
   const { name } = await step('remember', () => use('remember', { text }));
   const uri = `memory://default/${name}`;
-  await step('recall', async () => assert.equal((await use('recall', { query: text, limit: 1 })).hits[0].passage, text));
+  await step('recall', async () => {
+    // What another journey wrote at the same time disputes it, and the newer statement comes first.
+    const { hits } = await use('recall', { query: text, limit: 4 });
+    assert.ok(hits.some(({ passage }) => passage === text), JSON.stringify(hits));
+  });
   await step('read', async () => assert.match(JSON.stringify(await use('read', { ids: [name] })), /TypeScript client/));
   await step('a refusal', async () => assert.equal((await call('recall', { limit: 'many' })).isError, true));
   await step('an unknown tool', () => assert.rejects(call('recal', {}), { code: -32602 }));

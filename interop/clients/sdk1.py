@@ -38,8 +38,9 @@ async def _memory(session: Any, journey: Journey, messages: list[Any]) -> None:
         name = (await _call(session, "remember", text=text))["name"]
     uri = AnyUrl(f"memory://default/{name}")
     async with journey.step("recall"):
-        results = await _call(session, "recall", query=text, limit=1)
-        must(results["hits"][0]["passage"] == text, results)
+        # What another journey wrote at the same time disputes it, and the newer statement comes first.
+        results = await _call(session, "recall", query=text, limit=4)
+        must(text in [hit["passage"] for hit in results["hits"]], results)
     async with journey.step("read"):
         read = await _call(session, "read", ids=[name])
         must(text in str(read), read)

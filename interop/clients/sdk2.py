@@ -43,8 +43,9 @@ async def _memory(client: Client, journey: Journey, messages: list[IncomingMessa
         name = (await _call(client, "remember", text=text))["name"]
     uri = f"memory://default/{name}"
     async with journey.step("recall"):
-        results = await _call(client, "recall", query=text, limit=1)
-        must(results["hits"][0]["passage"] == text, results)
+        # What another journey wrote at the same time disputes it, and the newer statement comes first.
+        results = await _call(client, "recall", query=text, limit=4)
+        must(text in [hit["passage"] for hit in results["hits"]], results)
     async with journey.step("read"):
         read = await _call(client, "read", ids=[name])
         must(text in str(read), read)
