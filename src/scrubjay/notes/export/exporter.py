@@ -12,8 +12,9 @@ from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.caller import Caller
 from scrubjay.model.notes import EXPORT_MEDIA_TYPES, NoteDownload, NotesExported, require_export_format
 from scrubjay.model.requests import ExportNotesRequest
-from scrubjay.notes.export.exported import ExportedNote, NoteRenderer, render_in_child, render_note
+from scrubjay.notes.export.exported import ExportedNote
 from scrubjay.notes.export.pages import NoteReader
+from scrubjay.notes.export.renderer import NoteRenderer, render_in_child, render_note
 from scrubjay.notes.export.rows import csv_head, csv_rows, json_line
 from scrubjay.notes.export.sinks import FileSink, open_file_sink, open_target
 from scrubjay.notes.markdown.naming import link_target

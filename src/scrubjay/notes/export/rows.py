@@ -4,13 +4,10 @@ import csv
 import io
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import to_iso
-
-if TYPE_CHECKING:
-    from scrubjay.notes.export.exported import ExportedNote
+from scrubjay.notes.export.exported import ExportedNote
 
 __all__ = ["COLUMNS", "csv_head", "csv_rows", "escape_formula", "json_line", "json_of"]
 
@@ -21,7 +18,7 @@ COLUMNS = (
 _ACTIVE = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - these, too, begin a formula
 
 
-def json_of(exported: "ExportedNote") -> dict[str, Json]:
+def json_of(exported: ExportedNote) -> dict[str, Json]:
     """Return a note as a JSON object."""
     note = exported.note
     return {
@@ -48,7 +45,7 @@ def json_of(exported: "ExportedNote") -> dict[str, Json]:
     }  # fmt: skip
 
 
-def json_line(exported: "ExportedNote", *, indent: int | None = None) -> str:
+def json_line(exported: ExportedNote, *, indent: int | None = None) -> str:
     """Return a note as JSON text."""
     return json.dumps(json_of(exported), ensure_ascii=False, indent=indent)
 
@@ -58,7 +55,7 @@ def csv_head() -> str:
     return _row(COLUMNS)
 
 
-def csv_rows(exported: "ExportedNote") -> str:
+def csv_rows(exported: ExportedNote) -> str:
     """Return a note as a row, with cells escaped against formula injection."""
     fields = json_of(exported)
     cells = {name: fields[name] for name in COLUMNS}
