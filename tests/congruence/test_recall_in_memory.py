@@ -16,10 +16,12 @@ from tests.new_files import new_stores
 from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few_examples
 
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Source, State, Tier
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.requests import RecallRequest
+from scrubjay.model.results import Recalled
 from scrubjay.ports import TermStatistics
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.storage.sqlite import SqliteStore, lexicon_cache, passage_table
@@ -235,6 +237,51 @@ async def test_a_space_is_read_between_requests_only_if_there_is_room(max_rows: 
         fast._fill(table)
         assert len(table) == (4 if has_room else 0)
         await slow.close()
+
+
+async def test_what_was_written_later_is_not_among_the_words_around_a_passage_of_the_past() -> None:
+    async with new_stores() as stores:
+        fast = stores()
+        slow = _open(fast)
+        slow._table = slow._lexicon = slow._repeated = None
+        texts = ["green tea", "hot milk", "new kettle", "boiler", "old teapot"]
+        old, *new = (_memory(text, "monday", 9 - place, {}) for place, text in enumerate(texts))
+        earlier = START - timedelta(days=2)
+        await fast.commit(a_commit(replace(old, created_at=earlier, updated_at=earlier)))
+        await fast.commit(a_commit(*new))
+        question = RecallRequest(query="teapot for green tea", as_of=START - timedelta(days=1), explain=True)
+        # The last of them has words of the question, and is not adjacent.
+        answer = await _answer(question, fast)
+        assert [hit.id for hit in answer.hits] == [old.id]
+        assert answer == await _answer(question, slow)
+        await slow.close()
+
+
+async def test_a_turn_beside_a_match_replies_to_a_question_that_no_search_has_found() -> None:
+    async with new_stores() as stores:
+        fast = stores()
+        slow = _open(fast)
+        slow._table = slow._lexicon = slow._repeated = None
+        # Each is nearer to the question than the first turn, which is therefore read only as a neighbour.
+        texts = [f"zebra copper dune ember flint grove {number}" for number in range(200)]
+        others = [Draft(text=text, intent="new", source=Source(at=START - timedelta(days=9))) for text in texts]
+        question = "Ann: how about the copper anchor lantern beside the old harbour window?"
+        texts = [question, "Bob: rather blue.", "Ann: quokka quokka."]
+        turns = [
+            Draft(text=text, intent="new", source=Source(session="monday", at=START - timedelta(days=9 - place)))
+            for place, text in enumerate(texts)
+        ]
+        await Harness(store=fast).remember_many([*others, *turns])
+        request = RecallRequest(query="zebra copper quokka?", min_score=0.0, explain=True)
+        answer = await _answer(request, fast)
+        (reply,) = [hit for hit in answer.hits if hit.passage == texts[1]]
+        assert any(reason.startswith("reply") for reason in reply.why)
+        assert answer == await _answer(request, slow)
+        await slow.close()
+
+
+async def _answer(question: RecallRequest, store: SqliteStore) -> Recalled:
+    return await Harness(store=store, answers=AnswerCache(0)).recall(question)
 
 
 class ScarceNumpy:

@@ -274,8 +274,9 @@ class Lexicon(Protocol):
         """Return passages by number; missing ones are left out.
 
         Each names up to `around` neighbours on either side: passages of the same thread and state, ordered by date,
-        then by number. Neighbours that were not requested follow at the end and name none themselves. A store need
-        fill in only the terms and the speaker of those that are not adjacent to a requested passage.
+        then by number. Neighbours that were not requested follow at the end and name none themselves. Of those
+        that are not adjacent to a requested passage a store need fill in only the id of the memory, the hash, the
+        terms, the speaker and `asks`.
         """
         ...
 

@@ -45,6 +45,15 @@ class NeighboursSuite:
         assert await _around(store, numbers[0], 2) == ((), (numbers[1], numbers[2]))
         assert await _around(store, numbers[6], 99) == (tuple(numbers[5::-1]), ())
 
+    async def test_of_every_neighbour_there_is_what_ranking_uses(self, store: RecordStore) -> None:
+        memories = _session(7)
+        await store.commit(a_commit(*memories))
+        numbers = await _numbers(store, memories)
+        whole = {passage.id: _neighbour_fields(passage) for passage in await store.stored_passages("default", numbers)}
+        assert [whole[number][0] for number in numbers] == [memory.id for memory in memories]
+        (_, *others) = await store.stored_passages("default", [numbers.pop(3)], around=3)
+        assert {other.id: _neighbour_fields(other) for other in others} == {number: whole[number] for number in numbers}
+
     async def test_without_neighbours_there_are_none(self, store: RecordStore) -> None:
         memories = _session(3)
         await store.commit(a_commit(*memories))
@@ -235,6 +244,11 @@ async def _around(store: RecordStore, number: int, around: int) -> tuple[tuple[i
     assert passage.id == number
     assert {other.id for other in others} == {*passage.before, *passage.after}
     return passage.before, passage.after
+
+
+def _neighbour_fields(passage: StoredPassage) -> tuple[str, bytes, str, str, int]:
+    """Return what ranking uses of a neighbour, however far away."""
+    return passage.memory_id, passage.hash, passage.terms, passage.who, passage.asks
 
 
 def _ranking_fields(passage: StoredPassage) -> tuple[int, str, int, int, float, int | None, int]:

@@ -80,7 +80,7 @@ def stored_passages(
     if adjacent:
         passages += [row.passage for row in ranked_rows(connection, space_no, adjacent, around=0)]
     if farther:
-        passages += _terms_and_speakers(connection, space_no, farther)
+        passages += _without_memories(connection, space_no, farther)
     return passages
 
 
@@ -174,15 +174,18 @@ def session_neighbours(
     }
 
 
-def _terms_and_speakers(connection: apsw.Connection, space_no: int, ids: Iterable[int]) -> list[StoredPassage]:
+def _without_memories(connection: apsw.Connection, space_no: int, ids: Iterable[int]) -> list[StoredPassage]:
     """Return passages with only the fields that ranking uses of a neighbour that is not adjacent."""
     rows = connection.execute(
-        f"SELECT p.id, p.terms, p.speaker, p.question FROM {_PASSAGES} WHERE p.space_no = ?",
+        f"SELECT p.id, p.memory_id, p.hash, p.terms, p.speaker, p.question FROM {_PASSAGES} WHERE p.space_no = ?",
         (json_list(ids), space_no),
     ).fetchall()
     return [
-        _make(StoredPassage, (number, "", None, 0, 0, b"", terms, 0, speaker, question, 0, 1.0, None, 0, (), ()))
-        for number, terms, speaker, question in rows
+        _make(
+            StoredPassage,
+            (number, id_text(raw_id), None, 0, 0, digest, terms, 0, speaker, question, 0, 1.0, None, 0, (), ()),
+        )
+        for number, raw_id, digest, terms, speaker, question in rows
     ]
 
 
