@@ -18,13 +18,15 @@ from tests.unit.strategies import few_examples
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Source, State, Tier
-from scrubjay.model.passage import StoredPassage
+from scrubjay.model.passage import AROUND, StoredPassage
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.requests import RecallRequest
 from scrubjay.model.results import Recalled
+from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.storage.sqlite import SqliteStore, lexicon_cache, passage_table
+from scrubjay.storage.sqlite.commit import touch
 from scrubjay.storage.sqlite.connection import connect
 from scrubjay.storage.sqlite.lexicon_cache import LexiconCache
 from scrubjay.storage.sqlite.passage_table import PassageTable
@@ -282,6 +284,29 @@ async def test_a_turn_beside_a_match_replies_to_a_question_that_no_search_has_fo
 
 async def _answer(question: RecallRequest, store: SqliteStore) -> Recalled:
     return await Harness(store=store, answers=AnswerCache(0)).recall(question)
+
+
+async def test_an_access_that_is_stored_while_counts_are_read_again_is_counted_once() -> None:
+    async with new_stores() as stores:
+        fast = stores()
+        other = _open(fast)
+        fast._table = table = PassageTable(Freshness())
+        first, second = _memory("green tea", "", 1, {}), _memory("hot milk", "", 1, {})
+        await fast.commit(a_commit(first, second))
+        numbers = await fast.passage_numbers(SPACE, [first.id, second.id])
+        await fast.stored_passages(SPACE, numbers, around=AROUND)
+        # After another process has counted, the counts of all rows have to be read again; here that of the second is.
+        await other.touch(SPACE, [second.id], at=START)
+        fast._fill(table)
+        await fast.stored_passages(SPACE, numbers[1:], around=AROUND)
+        # In the same turn, this process stores an access to the first, whose count is read before the table has it.
+        with fast._connection:
+            touches, touched = touch(fast._connection, SPACE, [first.id], at=to_micros(START))
+        await fast.stored_passages(SPACE, numbers[:1], around=AROUND)
+        table.count_accesses(touched, touches=touches)
+        (passage,) = await fast.stored_passages(SPACE, numbers[:1], around=AROUND)
+        assert passage.accesses == 1
+        await other.close()
 
 
 class ScarceNumpy:

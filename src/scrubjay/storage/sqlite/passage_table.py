@@ -95,11 +95,11 @@ class PassageTable:
         self._speaker_names = [""]
 
     def passages(self, connection: apsw.Connection, space: str, ids: Sequence[int]) -> PassageList | None:
-        """Return passages of a space by id, then the neighbours that they name; None if a row has to be read first."""
+        """Return passages of a space by id, then the neighbours that they name; None if some has to be read first."""
         space_no = space_number(connection, space)
         if space_no is None or not self._row_of or self._version != self._freshness.version(connection):
             return None
-        return self._assemble(connection, space_no, sorted(set(ids)))
+        return self._assemble(space_no, sorted(set(ids)))
 
     def load(self, connection: apsw.Connection, space: str, ids: Sequence[int]) -> PassageList | None:
         """Read the rows that are missing, in a transaction, and return the same; None if they have no place here."""
@@ -122,7 +122,7 @@ class PassageTable:
                 self.clear()
                 return None
         present = [number for number in numbers if number in self._row_of]
-        return self._assemble(connection, space_no, present)
+        return self._assemble(space_no, present, connection=connection)
 
     @property
     def is_filling(self) -> bool:
@@ -250,7 +250,9 @@ class PassageTable:
         except KeyError:
             return None
 
-    def _assemble(self, connection: apsw.Connection, space_no: int, numbers: list[int]) -> PassageList | None:
+    def _assemble(
+        self, space_no: int, numbers: list[int], *, connection: apsw.Connection | None = None
+    ) -> PassageList | None:
         listed = self._rows_of(numbers)
         if not listed:
             return None
@@ -271,6 +273,9 @@ class PassageTable:
         self._position_of[every] = -1
         integers = self._integers.take(every, axis=0)
         if (integers[:, _COUNTED] != self._counting).any():
+            if connection is None:
+                # Outside of its transaction there may be newer ones, of accesses that `count_accesses` adds later.
+                return None
             self._read_accesses(connection, every)
             integers = self._integers.take(every, axis=0)
         # The speakers of these rows alone; the unknown one is always the first.
