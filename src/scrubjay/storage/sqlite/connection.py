@@ -166,6 +166,15 @@ class Readers:
                 raise
             raise _store_error(error, self._path) from error
 
+    def stop(self) -> None:
+        """Run no other job, and close the connection of the event loop, on whose thread this is called.
+
+        Another thread could find that connection in use.
+        """
+        self._closed = True
+        if self._loop_connection is not None:
+            self._loop_connection.close()
+
     def close(self) -> None:
         """Wait for running jobs and close the connections."""
         self._closed = True

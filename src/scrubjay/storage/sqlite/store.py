@@ -543,7 +543,12 @@ class SqliteStore:
             self.upkeep.readers.close()
             self._connection.close()
 
-        await asyncio.to_thread(close)
+        try:
+            # Until the accepted writes are stored, their callers may read.
+            await asyncio.to_thread(self.upkeep.writer.close)
+        finally:
+            self.upkeep.readers.stop()
+            await asyncio.to_thread(close)
 
     # ---- reading ----
 

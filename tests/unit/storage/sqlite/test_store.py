@@ -1,5 +1,6 @@
 """The store as a whole: behaviour that only this backend has."""
 
+import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -64,6 +65,20 @@ async def test_a_closed_store_is_an_error(store: SqliteStore) -> None:
         await store.get("default", [])
     with pytest.raises(StoreError, match="closed"):
         await store.commit(a_commit(a_memory("late")))
+
+
+async def test_a_store_is_closed_while_the_event_loop_reads(store: SqliteStore) -> None:
+    def count(connection: apsw.Connection) -> None:
+        # SQLite counts without the lock of the interpreter: another thread would find the connection in use.
+        numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 100000)"
+        connection.execute(f"{numbers} SELECT max(x) FROM n")
+
+    closing = asyncio.create_task(store.close())
+    while not closing.done():
+        with suppress(StoreError):
+            store._readers.run_now(count)
+        await asyncio.sleep(0)
+    await closing
 
 
 @pytest.mark.parametrize(
