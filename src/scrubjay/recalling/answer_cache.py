@@ -63,8 +63,8 @@ class AnswerCache:
 
 def cache_key(question: RecallRequest, *, spaces: Sequence[str]) -> CacheKey | None:
     """Return the cache key of a question; None if its answer depends on more than the change log records."""
-    # Whole memories include their access counts, and neighbours may expire.
-    if question.detail == "full" or question.around:
+    # Whole memories include their access counts, neighbours may expire, and synonyms of tags change without an entry.
+    if question.detail == "full" or question.around or question.filter.tags or question.filter.any_tags:
         return None
     return hashlib.sha256(repr((question, tuple(spaces))).encode("utf-8", "surrogatepass")).digest()
 

@@ -8,6 +8,7 @@ from tests.unit.harness import SPACE, Harness
 from scrubjay.model.draft import Draft
 from scrubjay.model.query import Filter
 from scrubjay.model.requests import RecallRequest
+from scrubjay.writing import synonyms
 
 
 async def test_the_same_question_gets_the_very_same_answer(harness: Harness) -> None:
@@ -78,3 +79,12 @@ async def test_whole_memories_are_always_read(harness: Harness) -> None:
     memory = (await harness.recall(question)).hits[0].memory
     assert memory is not None
     assert memory.access_count == 1
+
+
+async def test_a_new_synonym_of_a_tag_holds_for_the_next_question(harness: Harness) -> None:
+    await harness.store_draft(Draft(text="jays hide acorns", tags=("bird",)))
+    for criteria in (Filter(tags=("vogel",)), Filter(any_tags=("oiseau",))):
+        assert (await harness.recall("acorns", filter=criteria)).hits == ()
+        variants = (*criteria.tags, *criteria.any_tags)
+        await synonyms.add("bird", variants, space=SPACE, store=harness.store, now=harness.clock.now())
+        assert len((await harness.recall("acorns", filter=criteria)).hits) == 1
