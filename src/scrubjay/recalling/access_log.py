@@ -28,6 +28,7 @@ class AccessLog:
         self._clock = clock
         self._pending: dict[str, set[str]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
 
     def note(self, accesses: Iterable[Access]) -> None:
         """Record that memories were shown."""
@@ -56,15 +57,16 @@ class AccessLog:
         return frozenset(self._pending.get(space, ()))
 
     async def flush(self) -> None:
-        """Write the pending counts; a store that fails now loses a count, never a fact."""
+        """Write the pending counts, after those being written; a store that fails now loses a count, never a fact."""
         if self._records is None:
             return
-        pending, self._pending = self._pending, {}
-        for space, ids in pending.items():
-            try:
-                await self._records.touch(space, sorted(ids), at=self._clock.now())
-            except StoreError:
-                continue
+        async with self._writing:
+            pending, self._pending = self._pending, {}
+            for space, ids in pending.items():
+                try:
+                    await self._records.touch(space, sorted(ids), at=self._clock.now())
+                except StoreError:
+                    continue
 
     async def close(self) -> None:
         """Write the rest and stop."""

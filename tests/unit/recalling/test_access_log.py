@@ -18,9 +18,9 @@ from scrubjay.storage.sqlite import SqliteStore
 
 
 class SignallingStore(SqliteStore):
-    """A store that signals each touch, and can be full."""
+    """A store that signals each touch, and can be full or slow for a space."""
 
-    full_for = ""
+    full_for = slow_for = ""
 
     @cached_property
     def touched(self) -> asyncio.Event:
@@ -29,6 +29,8 @@ class SignallingStore(SqliteStore):
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
         if space == self.full_for:
             raise DiskFull("no room")
+        if space == self.slow_for:
+            await asyncio.sleep(0.05)
         await super().touch(space, ids, at=at)
         self.touched.set()
 
@@ -68,6 +70,21 @@ async def test_accesses_are_written_after_a_delay(monkeypatch: pytest.MonkeyPatc
         store.touched.clear()
         assert await count(store, tea) == expected
     await access_log.close()
+
+
+async def test_closing_waits_for_counts_that_are_being_written(
+    monkeypatch: pytest.MonkeyPatch, new_store: NewStores
+) -> None:
+    monkeypatch.setattr(module, "_DELAY", 0)
+    store = new_store(SignallingStore)
+    store.slow_for = "other"
+    access_log = AccessLog(store, clock=FakeClock())
+    tea, other = await store_memory(store), await store_memory(store, space="other")
+    access_log.note([("default", tea.id), ("other", other.id)])
+    await store.touched.wait()
+    await access_log.close()
+    # A store that is closed now would lose it.
+    assert await count(store, other) == 1
 
 
 async def test_closing_writes_the_rest(store: SqliteStore) -> None:
