@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -148,19 +147,25 @@ def test_all_invalid_tokens_get_the_same_message(server: HttpDaemon, tmp_path: P
     assert server.http.get(f"{API}/status", headers=two).status_code == 401
 
 
-def test_a_token_is_invalid_after_revocation_and_expiry(server: HttpDaemon) -> None:
-    soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
-    short = server.token("short", "--spaces", "work", "--expires", soon)
-    good = server.token("ended", "--spaces", "work")
-    assert server.get(f"{API}/status", good).status_code == 200
-    run_json("tokens", "revoke", "ended")
-    ended = server.get(f"{API}/status", good)
-    assert (ended.status_code, ended.json()["reason"]) == (401, "revoked")
-    assert ended.headers["www-authenticate"] == 'Bearer realm="scrubjay", error="invalid_token"'
-    server.until(lambda: server.get(f"{API}/status", short).status_code == 401)
-    assert server.get(f"{API}/status", short).json()["reason"] == "expired"
-    states = {row["name"]: row["state"] for row in _tokens()}
-    assert (states["short"], states["ended"]) == ("expired", "revoked")
+def test_a_token_is_invalid_after_revocation_and_expiry(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = tmp_path / "clock"
+    clock.write_text("2026-05-31T14:00:00Z")
+    monkeypatch.setenv("SCRUBJAY_CLOCK_FILE", str(clock))
+    with _serve(home, "--require-token", SCRUBJAY_CLOCK_FILE=str(clock)) as server:
+        short = server.token("short", "--spaces", "work", "--expires", "12h")
+        good = server.token("ended", "--spaces", "work")
+        assert [server.get(f"{API}/status", token).status_code for token in (short, good)] == [200, 200]
+        run_json("tokens", "revoke", "ended")
+        ended = server.get(f"{API}/status", good)
+        assert (ended.status_code, ended.json()["reason"]) == (401, "revoked")
+        assert ended.headers["www-authenticate"] == 'Bearer realm="scrubjay", error="invalid_token"'
+        clock.write_text("2026-06-01T14:00:00Z")
+        expired = server.get(f"{API}/status", short)
+        assert (expired.status_code, expired.json()["reason"]) == (401, "expired")
+        states = {row["name"]: row["state"] for row in _tokens()}
+        assert (states["short"], states["ended"]) == ("expired", "revoked")
 
 
 @pytest.mark.parametrize("kind", ["changes", "listen"])
