@@ -68,7 +68,10 @@ def _ask_to_leave(data: Path, signalled: set[int]) -> bool:
 def record_daemon(data: Path, *, socket: Path, http: str, idle: float = 0.0) -> None:
     """Record the pid and the addresses of the holder of the lock, and after how many seconds it leaves when idle."""
     record = {"pid": os.getpid(), "scrubjay": VERSION, "socket": str(socket), "http": http, "idle": idle}
-    daemon_file(data).write_text(json.dumps(record) + "\n", encoding="utf-8")
+    content = json.dumps(record).encode()
+    with daemon_file(data).open("r+b", buffering=0) as file:
+        # In one step over what was there, and never emptied before: others read it at any time.
+        file.write(content.ljust(os.fstat(file.fileno()).st_size - 1) + b"\n")
 
 
 def read_daemon_record(data: Path) -> dict[str, Json]:
