@@ -11,7 +11,10 @@ from typing import Any, cast
 import pytest
 from tests.patience import PATIENCE
 
+from scrubjay.observability import watchdog
 from scrubjay.observability.watchdog import STALL, watch_loop
+
+STOOD_STILL = f"{__name__}.stand_still:"
 
 
 def stand_still(seconds: float = 2 * STALL) -> None:
@@ -45,16 +48,21 @@ async def test_the_lag_is_measured_again_and_again() -> None:
 
 async def test_a_stall_is_measured_and_its_stack_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     lags: list[float] = []
-    with caplog.at_level(logging.WARNING), watch_loop(lags.append):
-        await until(lambda: bool(lags))
-        stand_still()
-        await until(lambda: bool(fields_of(caplog, "the event loop runs again")))
+    stalls: list[dict[str, Any]] = []
+    stood: list[dict[str, Any]] = []
+    with caplog.at_level(logging.WARNING), watch_loop(lags.append, quiet=0.0):
+        async with asyncio.timeout(PATIENCE):
+            # The machine may stop for as long elsewhere, or give the watchdog no time meanwhile.
+            while not stood:
+                seen = len(lags)
+                stand_still()
+                await until(lambda seen=seen: len(lags) > seen)
+                stalls = fields_of(caplog, "the event loop stalls")
+                stood = [stall for stall in stalls if (stall["stack"] or [""])[0].startswith(STOOD_STILL)]
+        await until(lambda: len(fields_of(caplog, "the event loop runs again")) >= len(stalls))
     assert max(lags) >= STALL
-    (stall,) = fields_of(caplog, "the event loop stalls")
-    assert stall["stack"][0].startswith(f"{__name__}.stand_still:")
-    assert all(re.fullmatch(r"[\w.<>?]+:\d+", place) for place in stall["stack"])
-    (end,) = fields_of(caplog, "the event loop runs again")
-    assert end["ms"] >= STALL * 1000
+    assert all(re.fullmatch(r"[\w.<>?]+:\d+", place) for place in stood[0]["stack"])
+    assert max(end["ms"] for end in fields_of(caplog, "the event loop runs again")) >= STALL * 1000
 
 
 async def test_one_of_many_stalls_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -66,24 +74,31 @@ async def test_one_of_many_stalls_is_logged(caplog: pytest.LogCaptureFixture) ->
     assert len(fields_of(caplog, "the event loop stalls")) == 1
 
 
-async def test_the_next_line_counts_the_stalls_that_were_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_next_line_counts_the_stalls_that_were_not_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lags: list[float] = []
-    with caplog.at_level(logging.WARNING), watch_loop(lags.append, quiet=5 * STALL):
-        for _ in range(2):
+    later = 0.0
+    monkeypatch.setattr(watchdog, "perf_counter", lambda: time.perf_counter() + later)
+    with caplog.at_level(logging.WARNING), watch_loop(lags.append, quiet=PATIENCE):
+        while sum(lag >= STALL for lag in lags) < 2:
             seen = len(lags)
             stand_still()
             await until(lambda seen=seen: len(lags) > seen)
-        await asyncio.sleep(5 * STALL)
-        stand_still()
-        await until(lambda: len(fields_of(caplog, "the event loop stalls")) == 2)
-    assert [stall["stalls_not_logged"] for stall in fields_of(caplog, "the event loop stalls")] == [0, 1]
+        later = PATIENCE
+        while len(counts := [stall["stalls_not_logged"] for stall in fields_of(caplog, "the event loop stalls")]) < 2:
+            seen = len(lags)
+            stand_still()
+            await until(lambda seen=seen: len(lags) > seen)
+    # On a busy machine it may have stalled more often.
+    assert (counts[0], counts[1] >= 1) == (0, True)
 
 
 async def test_the_watchdog_ends_with_its_block_even_during_a_stall() -> None:
     others = watchdogs()
     with watch_loop(lambda _: None):
         stand_still()
-    assert watchdogs() <= others
+    await until(lambda: watchdogs() <= others)
 
 
 async def test_the_watchdog_ends_with_a_loop_that_closes() -> None:
@@ -104,4 +119,4 @@ async def test_the_watchdog_ends_with_a_loop_that_closes() -> None:
         watching.__exit__(None, None, None)
 
     await asyncio.to_thread(run)
-    assert watchdogs() <= others
+    await until(lambda: watchdogs() <= others)
