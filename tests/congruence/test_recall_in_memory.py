@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_commit, a_memory, a_write
 from tests.new_files import new_stores
+from tests.patience import PATIENCE
 from tests.unit.harness import SPACE, Harness
 from tests.unit.strategies import few_examples
 
@@ -213,7 +214,7 @@ async def test_a_space_that_is_often_asked_is_read_between_requests(
             assert table.is_filling
             # Of a space that is large, recalls read what they need from the store until then.
             assert len(table) > 0 or not largest_read
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 with numpy.scarce() if is_scarce else nullcontext():
                     while table.is_filling:  # noqa: ASYNC110 - the work of a timer
                         await asyncio.sleep(0.01)

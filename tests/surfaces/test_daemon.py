@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import stat
+import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.patience import PATIENCE
 from tests.surfaces.backend import IS_EMBEDDED
 from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.daemon_process import Daemon
@@ -43,13 +45,13 @@ class RawSocket:
         await self._writer.drain()
 
     async def receive(self) -> Frame:
-        line = await asyncio.wait_for(self._lines.line(), 20)
+        line = await asyncio.wait_for(self._lines.line(), PATIENCE)
         assert line is not None
         return decode_frame(line)
 
     async def is_closed(self) -> bool:
         """Whether the other side has closed the connection."""
-        return await asyncio.wait_for(self._lines.line(), 20) is None
+        return await asyncio.wait_for(self._lines.line(), PATIENCE) is None
 
 
 @asynccontextmanager
@@ -64,6 +66,13 @@ async def wire(path: Path, *, greet: bool = True) -> AsyncGenerator[RawSocket]:
     finally:
         writer.close()
         await writer.wait_closed()
+
+
+async def until_live(memory: MemoryClient, count: int) -> None:
+    """Wait until there are so many live memories, and no others."""
+    async with asyncio.timeout(PATIENCE):
+        while (await memory.status()).memories != {"live": count}:  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0.02)
 
 
 def code(frame: Frame) -> Json:
@@ -202,11 +211,7 @@ async def test_no_write_is_lost_when_the_client_disconnects(running: RunningDaem
             draft: Json = {"text": f"the last word number {number}"}
             await client.send(encode_frame({"id": number, "verb": "remember", "args": draft}))
     async with MemoryClient(settings=settings) as memory:
-        for _ in range(200):
-            if (await memory.status()).memories.get("live") == 20:
-                break
-            await asyncio.sleep(0.02)
-        assert (await memory.status()).memories == {"live": 20}
+        await until_live(memory, 20)
 
 
 async def test_200_clients_at_once(running: RunningDaemon, settings: Settings) -> None:
@@ -253,11 +258,10 @@ async def test_an_accepted_write_is_finished_before_the_daemon_exits(settings: S
 
 def test_an_idle_daemon_exits(settings: Settings) -> None:
     with background_daemon(settings, idle=0.05) as running:
-        for _ in range(1000):
-            if running.stopping.is_set():
-                break
-            asyncio.run(asyncio.sleep(0.01))
-        assert running.stopping.is_set()
+        end = time.monotonic() + PATIENCE
+        while not running.stopping.is_set():
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -359,11 +363,7 @@ async def test_an_import_is_finished_after_its_client_disconnects(running: Runni
         # The import has started.
         assert "progress" in await client.receive()
     async with MemoryClient(settings=settings, space="there") as memory:
-        for _ in range(500):
-            if (await memory.status()).memories.get("live") == 300:
-                break
-            await asyncio.sleep(0.02)
-        assert (await memory.status()).memories == {"live": 300}
+        await until_live(memory, 300)
 
 
 async def test_a_frame_that_got_lost_fails_the_import(running: RunningDaemon, settings: Settings) -> None:

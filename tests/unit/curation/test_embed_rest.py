@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.fakes import FakeClock, FakeEmbedder
 from tests.fakes.build import MODEL
 from tests.new_files import new_file
+from tests.patience import PATIENCE
 
 from scrubjay.app.indexes import make_index
 from scrubjay.curation import run_jobs
@@ -114,10 +115,9 @@ async def test_a_server_that_dies_before_it_is_done_goes_on_after_the_next_start
         assert await lacking(store) == [done.id]
     async with opened(tmp_path, FakeEmbedder(), clock) as (engine, store):
         working = asyncio.create_task(JobExecutor(engine).work(seconds=3600))
-        for _ in range(1_000):
-            if not await lacking(store):
-                break
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(PATIENCE):
+            while await lacking(store):  # noqa: ASYNC110 - no event reports it
+                await asyncio.sleep(0.01)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
         assert await lacking(store) == []

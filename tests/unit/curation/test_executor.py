@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.build import a_memory
+from tests.patience import PATIENCE
 from tests.unit.curation.job_world import SPACE, JobWorld, open_job_world
 from tests.unit.llm.chat_server import ChatServer, Reply, json_reply
 
@@ -69,10 +70,9 @@ async def test_other_jobs_run_after_a_wakeup(context: JobWorld) -> None:
     working = asyncio.create_task(executor.work(seconds=3600))
     await asyncio.sleep(0)
     await executor.take([await a_job(context.engine, memory)], waits=False)
-    for _ in range(2_000):
-        if (await context.now(memory)).tags:
-            break
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(PATIENCE):
+        while not (await context.now(memory)).tags:  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0.01)
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
     assert (await context.now(memory)).tags == ("oauth", "token", "keycloak")

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.rpc.line_connection import LineConnection
 
@@ -44,7 +45,7 @@ async def test_a_line_that_is_too_long_ends_the_connection() -> None:
         connection.data_received(b"\n" + b"y" * 60)
         assert not connection.transport.is_closing()
         connection.data_received(b"y" * 60)
-        await asyncio.wait_for(received.is_lost.wait(), 10)
+        await asyncio.wait_for(received.is_lost.wait(), PATIENCE)
     assert received.lines == [b"x" * 99]
 
 

@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from scrubjay.errors import DaemonUnavailable
 from scrubjay.model.caller import Caller
@@ -56,6 +57,6 @@ async def test_the_end_of_the_connection_ends_its_calls(tmp_path: Path, ending: 
         if ending == "close":
             await transport.close()
         with pytest.raises(DaemonUnavailable, match="went away") as gone:
-            await asyncio.wait_for(calling, 10)
+            await asyncio.wait_for(calling, PATIENCE)
         assert gone.value.fields["sent"]
         await transport.close()

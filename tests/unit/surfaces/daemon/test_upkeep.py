@@ -94,10 +94,7 @@ async def test_only_the_leader_runs_the_jobs_of_a_shared_store(tmp_path: Path, n
             await run_jobs(context.engine, context.store)
         assert (await job_of(context.engine)).outcome == ""
         task = asyncio.create_task(run_upkeep(context.engine, context.store))
-        for _ in range(1_000):
-            if (await job_of(context.engine)).outcome:
-                break
-            await asyncio.sleep(0.01)
+        await until_tried(context.engine)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert (await job_of(context.engine)).outcome == "there is no language model"
@@ -107,10 +104,7 @@ async def test_the_only_server_of_a_store_runs_its_jobs_at_its_start(tmp_path: P
     async with open_job_world(tmp_path) as context:
         await Queue(documents=context.engine.documents, clock=context.engine.clock).enqueue("tags", {}, space=SPACE)
         task = asyncio.create_task(run_jobs(context.engine, context.store))
-        for _ in range(1_000):
-            if (await job_of(context.engine)).outcome:
-                break
-            await asyncio.sleep(0.01)
+        await until_tried(context.engine)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert (await job_of(context.engine)).outcome == "there is no language model"
@@ -124,13 +118,16 @@ async def test_conflicts_of_a_write_are_detected_at_once_without_a_model(tmp_pat
         await asyncio.sleep(0.5)
         text = " ".join(f"Ann has {number} cups in room {number}." for number in range(20))
         await engine.remember(Draft(text=text), who=Caller(space=SPACE))
-        for _ in range(1_000):
-            if (await job_of(engine)).outcome:
-                break
-            await asyncio.sleep(0.01)
+        await until_tried(engine)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert (await job_of(engine)).outcome.startswith("compared 1 memory")
+
+
+async def until_tried(engine: Engine) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not (await job_of(engine)).outcome:  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0.01)
 
 
 async def job_of(engine: Engine) -> Job:
