@@ -1,14 +1,17 @@
 """`scrubjay tokens`: create, list without secrets, and revoke, with or without a daemon."""
 
+import json
 from pathlib import Path
 from typing import cast
 
 import pytest
 from tests.surfaces.background_daemon import background_daemon
+from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import remember, run, run_json
 
 from scrubjay import Settings
 from scrubjay.model.memory import Json
+from scrubjay.paths import daemon_file
 
 
 def create_token(name: str = "laptop", *options: str) -> dict[str, Json]:
@@ -52,6 +55,14 @@ def test_the_secret_is_shown_once_with_the_next_step(home: Path) -> None:
     assert secret not in shown
     assert "laptop" in shown
     assert run("tokens", "revoke", "laptop").out.startswith("revoked laptop (")
+
+
+def test_the_next_step_has_the_address_of_the_daemon(home: Path) -> None:
+    with Daemon(home):
+        address = json.loads(daemon_file(home).read_text())["http"]
+        assert not address.endswith(":7272")
+        assert f"{address}/api/v1/status" in run("tokens", "create", "--name", "laptop").out
+        assert f"--url {address}/mcp" in run("tokens", "create", "--name", "claude", "--mcp-only").out
 
 
 def test_the_list_is_a_table(home: Path) -> None:
