@@ -40,7 +40,11 @@ def test_a_conflict_is_found_resolved_and_reopened() -> None:
 
 
 def test_an_unknown_conflict_or_option_is_refused() -> None:
-    assert run("conflicts", "show", "c-0000000000000000").code == 3
+    for unknown in ("c-0000000000000000", "no-such"):
+        answer = run("conflicts", "show", unknown)
+        assert (answer.code, answer.err) == (
+            3, f"error: there is no conflict {unknown!r}. `scrubjay conflicts` lists them\n",
+        )  # fmt: skip
     name = remember("The ferns are dry.", "--name", "ferns") and "ferns"
     assert run("conflicts", "show", name).code == 3
     assert run("conflicts", "--status", "open").code == 2

@@ -39,8 +39,11 @@ async def test_a_conflict_is_listed_resolved_and_undone(conflicting_client: Chec
 
 async def test_invalid_requests_are_refused(conflicting_client: CheckedClient) -> None:
     await conflicting_client.refused("GET", "/conflicts", 422, "invalid_input", params={"status": "open"})
-    await conflicting_client.refused("GET", "/conflicts/c-0000000000000000", 404, "not_found")
-    await conflicting_client.refused("GET", "/conflicts/berlin", 404, "not_found")
+    for unknown in ("c-0000000000000000", "berlin", "no-such"):
+        problem = await conflicting_client.refused("GET", f"/conflicts/{unknown}", 404, "not_found")
+        assert (problem["detail"], problem["hint"]) == (
+            f"there is no conflict {unknown!r}", "GET /conflicts lists them",
+        )  # fmt: skip
     for body in ({"strategy": "delete"}, {"why": "so"}):
         await conflicting_client.refused("POST", "/conflicts/c-0/resolve", 422, "invalid_input", json=body)
     await conflicting_client.refused("POST", "/conflicts/c-0/resolve", 404, "not_found", json={})

@@ -1,6 +1,7 @@
 """`scrubjay conflicts`: find, show and resolve contradictions between stored memories."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 
@@ -167,8 +168,11 @@ async def show(
     client: MemoryClient, id: Annotated[str, typer.Argument(help="Id of the conflict.", show_default=False)]
 ) -> ConflictView:
     """Show one conflict, pending or not."""
-    conflicts = await client.conflicts(status="all", id=id, limit=1)
-    matches = [conflict for conflict in conflicts if conflict.id == id]
+    matches: list[ConflictDetails] = []
+    # What is neither the id of a conflict nor the name of a memory.
+    with suppress(NotFound):
+        conflicts = await client.conflicts(status="all", id=id, limit=1)
+        matches = [conflict for conflict in conflicts if conflict.id == id]
     if not matches:
         raise NotFound(f"there is no conflict {id[:100]!r}", hint="`scrubjay conflicts` lists them", ref=id[:200])
     return ConflictView(conflict=matches[0])

@@ -1,5 +1,6 @@
 """Conflicts between stored statements: list, scan and resolve them."""
 
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import Depends, Path, Response
@@ -49,8 +50,11 @@ async def conflicts(context: OneSpaceContext, query: Annotated[Fields, Depends(_
 @routes.get("/conflicts/{id}", summary="Read a conflict", responses=response_schema(ConflictDetails))
 async def conflict(conflict_id: ConflictId, context: OneSpaceContext) -> Response:
     """Read one conflict, with any status."""
-    matches = await context.call(ConflictsRequest(status="all", id=conflict_id, limit=1))
-    details = next((match for match in matches if match.id == conflict_id), None)
+    details = None
+    # What is neither the id of a conflict nor the name of a memory.
+    with suppress(NotFound):
+        matches = await context.call(ConflictsRequest(status="all", id=conflict_id, limit=1))
+        details = next((match for match in matches if match.id == conflict_id), None)
     if details is None:
         raise NotFound(
             f"there is no conflict {conflict_id[:100]!r}", hint="GET /conflicts lists them", ref=conflict_id[:200]
