@@ -131,12 +131,15 @@ def test_a_binary_file_is_refused(tmp_path: Path, content: bytes) -> None:
     answer = run("import", str(file))
     assert answer.code == CODES[InvalidInput].exit
     assert answer.err.startswith("error: ")
+    assert "Save it as UTF-8" in answer.err
 
 
-def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    answer = run("import", str(tmp_path / "none.jsonl"))
+@pytest.mark.parametrize("name", ["none.jsonl", ".", "-"])
+def test_a_missing_file_is_reported(tmp_path: Path, name: str) -> None:
+    answer = run("import", name if name == "-" else str(tmp_path / name))
     assert answer.code == CODES[InvalidInput].exit
     assert "there is no file" in answer.err
+    assert "a folder, a pipe and standard input are no files" in answer.err
 
 
 @pytest.mark.embedded

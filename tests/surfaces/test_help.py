@@ -75,7 +75,12 @@ def test_the_help_at_80_columns_is_as_recorded(monkeypatch: pytest.MonkeyPatch) 
 def test_without_a_command_the_help_is_printed() -> None:
     answer = run()
     assert "Usage" in answer.out + answer.err
-    assert "Usage" in run("backup").out + run("backup").err
+    for path, _ in every_command():
+        # Without a command, some groups list what waits.
+        if len(path) > 1 and path[0] not in ("conflicts", "inbox"):
+            answer = run(path[0])
+            assert f"Usage: scrubjay {path[0]} [OPTIONS] COMMAND" in answer.out + answer.err
+            assert "Commands:" in answer.out + answer.err
 
 
 def test_the_version() -> None:
@@ -86,6 +91,13 @@ def test_an_unknown_command_is_refused() -> None:
     answer = run("rember", "tea")
     assert answer.code == 2
     assert "rember" in answer.err
+
+
+@pytest.mark.parametrize("option", ["--space=work", "--data", "--agent", "--json"])
+def test_an_option_before_the_command_is_refused_with_its_place(option: str) -> None:
+    answer = run(option, "list")
+    assert answer.code == 2
+    assert f"after the command: scrubjay COMMAND {option.partition('=')[0]}\n" in answer.err
 
 
 def test_a_missing_argument() -> None:

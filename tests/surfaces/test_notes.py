@@ -258,6 +258,8 @@ def test_bad_input_is_refused_with_a_message(home: Path) -> None:
         answer = run("notes", *arguments, "--json")
         assert answer.code in (2, 3), arguments
         assert words in str(answer.error()["message"]), arguments
+    hint = run("notes", "read", "nobody", "--json").error()["hint"]
+    assert hint == "Find it with `scrubjay notes search` or `GET /api/v1/notes/search`"
     assert not (home / "notes").exists()
 
 

@@ -300,7 +300,8 @@ def test_purge_asks_before_it_destroys() -> None:
     assert "Delete 1 memories for good?" in no.err
     assert "nothing was purged" in no.err
     unanswered = run("purge", "tea", stdin="")
-    assert unanswered.code != 0
+    assert unanswered.code == CODES[InvalidInput].exit
+    assert unanswered.err.endswith("error: nothing was purged. Answer y, or use --yes\n")
     assert run_json("status")["memories"] == {"trashed": 1}
     yes = run("purge", "tea", "nobody", stdin="y\n")
     missing = "No memory is called 'nobody'. Run `scrubjay recall` with a few words to find its name."
@@ -453,6 +454,7 @@ def _texts(*arguments: str) -> list[str]:
     [
         (("remember", "tea", "--entity", "x" * 301), "--entity has 301 characters"),
         (("recall", "tea", "-n", "0"), "--limit must be at least 1"),
+        (("remember", "tea", "--source", "rumour"), "--source must be one of user"),
         (("forget", "--trust", "nobody"), "--trust must be one of user"),
         (("revise", "tea", "--expires-at", "someday"), "--expires-at: 'someday' is not a date or time"),
     ],

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 __all__ = ["Notes"]
 
 _log = logging.getLogger(__name__)
-_SEARCH_HINT = "Find it with `search_notes`, `scrubjay notes search` or `GET /api/v1/notes/search`"
+_SEARCH_HINT = "Find it with `search_notes` or `GET /api/v1/notes/search`"
 _EMPTY_HINT = "Give it some content; to remove it, delete its file, or `scrubjay forget` it"
 _ATTACHMENTS_HINT = "List those of a note: `GET /api/v1/notes/{id}/attachments`, or `scrubjay notes attachments`"
 _PLAIN = "; they are plain files, which the key of the store does not protect"

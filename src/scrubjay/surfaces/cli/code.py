@@ -14,7 +14,7 @@ from scrubjay.model.requests.code import MAX_SOURCE
 from scrubjay.surfaces.cli.command import Make, verb
 
 app = typer.Typer()
-code_app = typer.Typer(help="Programs that compute over the memory.")
+code_app = typer.Typer(help="Programs that compute over the memory.", no_args_is_help=True)
 app.add_typer(code_app, name="code")
 
 

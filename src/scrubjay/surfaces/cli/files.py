@@ -155,7 +155,9 @@ async def import_(
     """
     make()
     if not file.is_file():
-        raise InvalidInput(f"there is no file {file}", hint="Check the path", path=str(file))
+        # It is read more than once, so that everything is checked before anything is stored.
+        hint = "Check the path; a folder, a pipe and standard input are no files"
+        raise InvalidInput(f"there is no file {file}", hint=hint, path=str(file))
     if _has_texts(file):
         return await _import_texts(client, file, atomic=atomic, dry_run=dry_run)
     if atomic or dry_run:
@@ -170,7 +172,7 @@ async def import_(
         except UnicodeDecodeError as error:
             raise InvalidInput(
                 f"{file} is not UTF-8 text at byte {error.start}",
-                hint="Check that it is an export of Scrubjay",
+                hint="Save it as UTF-8, and check that it is an export of Scrubjay or JSON Lines",
                 path=str(file),
             ) from None
 

@@ -64,6 +64,7 @@ _MEANT = {
     "info": "status", "health": "doctor", "check": "doctor", "setup": "install", "init": "install",
     "token": "tokens", "tag": "tags", "dedupe": "conflicts", "duplicates": "conflicts", "clean": "curate",
 }  # fmt: skip
+_OF_EACH_COMMAND = ("--data", "--space", "--agent", "--json")
 _VERBS = "verbs"
 _MODULE_OF_COMMAND = {command: module for module, commands in COMMANDS_BY_MODULE.items() for command in commands}
 
@@ -98,6 +99,12 @@ class _LazyGroup(TyperGroup):
             ]
             with formatter.section(section):
                 formatter.write_dl(rows)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options before the command; an error about one of a command says where it belongs."""
+        if args and (option := args[0].partition("=")[0]) in _OF_EACH_COMMAND:
+            ctx.fail(f"No such option: {option}. It stands after the command: scrubjay COMMAND {option}")
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of a word; for a word that is none, the error names the one that is meant."""

@@ -1,5 +1,6 @@
 """The commands of memories, of their versions and branches, and of their graph: each is named as its verb."""
 
+import sys
 from dataclasses import replace
 from typing import Annotated
 
@@ -40,7 +41,12 @@ async def remember(
 
     The exit code is 4 if a rule of the space rejects the text.
     """
-    return await client.call(make(source={"session": session, "trust": source}))
+    try:
+        request = make(source={"session": session, "trust": source})
+    except InvalidInput as error:
+        # Each is an option of its own.
+        raise error.renamed({"source.trust": "source", "source.session": "session"}) from error
+    return await client.call(request)
 
 
 plain(app, requests.RecallRequest, "Find memories that answer a question.")
@@ -83,7 +89,7 @@ async def purge(
     planned = await client.call(request)
     if dry_run or not planned.done:
         return planned
-    if not yes and not typer.confirm(f"Delete {len(planned.done)} memories for good?", err=True):
+    if not yes and not _confirm(f"Delete {len(planned.done)} memories for good?"):
         raise InvalidInput("nothing was purged", hint="Answer y, or use --yes")
     done = await client.purge([written.id for written in planned.done], derived=request.derived)
     return replace(done, missing=planned.missing)
@@ -275,6 +281,15 @@ plain(
     """,
 )
 plain(app, requests.DropBranchRequest, "Move a branch to the trash; main does not change.")
+
+
+def _confirm(question: str) -> bool:
+    """Ask a person; without one, or with Ctrl-C, the answer is no."""
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        sys.stderr.write("\n")
+        return False
 
 
 def _tree(network: Network) -> RelationTree:
