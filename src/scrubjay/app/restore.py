@@ -2,18 +2,22 @@
 
 import asyncio
 import os
+import re
 import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from scrubjay.app.encryption_key import encryption_key
 from scrubjay.app.stores import hold_folder, postgres_address
-from scrubjay.errors import Conflict, DiskFull, InvalidInput, StoreDamaged
+from scrubjay.errors import Conflict, DiskFull, InvalidInput, StoreDamaged, StoreError
 from scrubjay.model.results import Restored
 from scrubjay.paths import database_file
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import new_store_id, verify_backup
 
+_RESTORE = re.compile(r"restore a backup( with `scrubjay backup restore FILE`)?", re.IGNORECASE)
 _PARTS = ("", "-wal", "-shm")
 
 
@@ -53,8 +57,9 @@ def _into_folder(settings: Settings, backup: Path, *, force: bool) -> Restored:
             )
         _copy(backup, partial)
         # Verify the copy: the backup itself is never written to.
-        memories = verify_backup(partial, key=key)
-        new_store_id(partial, key=key)
+        with _errors_about(backup, partial):
+            memories = verify_backup(partial, key=key)
+            new_store_id(partial, key=key)
         previous = _move_away(target)
         partial.replace(target)
     finally:
@@ -62,6 +67,18 @@ def _into_folder(settings: Settings, backup: Path, *, force: bool) -> Restored:
             partial.with_name(partial.name + part).unlink(missing_ok=True)
         lock.release()
     return Restored(memories=memories, store=str(target), kept=previous)
+
+
+@contextmanager
+def _errors_about(backup: Path, partial: Path) -> Generator[None]:
+    """Name the backup in errors about its copy, which is deleted; to restore a backup is no advice here."""
+    try:
+        yield
+    except StoreError as error:
+        hint = _RESTORE.sub("choose another backup", error.hint)
+        message = error.message.replace(str(partial), str(backup))
+        fields = {**error.fields, **({"path": str(backup)} if "path" in error.fields else {})}
+        raise type(error)(message, hint=hint[:1].upper() + hint[1:], **fields) from error
 
 
 def _copy(source: Path, target: Path) -> None:
