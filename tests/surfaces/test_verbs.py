@@ -297,7 +297,7 @@ def test_purge_asks_before_it_destroys() -> None:
     no = run("purge", "tea", stdin="n\n")
     assert no.code == CODES[InvalidInput].exit
     assert "purged" not in no.out
-    assert "Delete 1 memories for good?" in no.err
+    assert "Delete this memory for good?" in no.err
     assert "nothing was purged" in no.err
     unanswered = run("purge", "tea", stdin="")
     assert unanswered.code == CODES[InvalidInput].exit

@@ -145,4 +145,6 @@ def _check(question: RecallRequest, *, limits: Limits) -> None:
         if value and value.lower() not in tuple(choices):
             raise InvalidInput(f"{name} must be one of {', '.join(choices)}, not {value!r}", field=name)
     if criteria.since and criteria.until and criteria.since >= criteria.until:
-        raise InvalidInput("since must be before until", field="since")
+        raise InvalidInput(
+            "since must be before until", hint="Give an earlier `since`, or a later `until`", field="since"
+        )

@@ -298,7 +298,7 @@ def _show_code(result: CodeResult) -> None:
     if result.next is not None:
         say(f"  {result.next:,} of {result.total:,}; --handle {result.handle} --offset {result.next} reads on")
     if result.run:
-        say(f"  undo --run {result.run} takes its changes back")
+        say(f"  scrubjay undo --run {result.run} takes its changes back")
 
 
 def _show_status(result: Status) -> None:
@@ -376,7 +376,7 @@ def _show_extracted(result: Extracted) -> None:
         for conflict in fact.conflicts:
             say(f"  conflict {conflict.id}: {conflict.memory.statement} | {conflict.other.statement}")
     if result.run and actions.keys() & {"created", "merged", "updated"}:
-        say(f"  session {result.session}; undo --run {result.run} takes it back")
+        say(f"  session {result.session}; scrubjay undo --run {result.run} takes it back")
     for warning in result.warnings:
         say(f"  warning: {warning}")
 

@@ -185,7 +185,7 @@ def _show_adopted(result: NotesAdopted) -> None:
     if result.copy:
         say(f"  a copy of the notes is in {result.copy}")
     if result.run:
-        say(f"  undo --run {result.run} takes the memories back")
+        say(f"  scrubjay undo --run {result.run} takes the memories back")
 
 
 def _show_lines(label: str, lines: list[str]) -> None:

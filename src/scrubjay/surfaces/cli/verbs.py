@@ -89,7 +89,8 @@ async def purge(
     planned = await client.call(request)
     if dry_run or not planned.done:
         return planned
-    if not yes and not _confirm(f"Delete {len(planned.done)} memories for good?"):
+    memories = "this memory" if len(planned.done) == 1 else f"{len(planned.done)} memories"
+    if not yes and not _confirm(f"Delete {memories} for good?"):
         raise InvalidInput("nothing was purged", hint="Answer y, or use --yes")
     done = await client.purge([written.id for written in planned.done], derived=request.derived)
     return replace(done, missing=planned.missing)

@@ -55,5 +55,7 @@ def _filters_of(arguments: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _require_order(filter_: Filter) -> Filter:
     if filter_.since and filter_.until and filter_.since >= filter_.until:
-        raise InvalidInput("since must be before until", field="since")
+        raise InvalidInput(
+            "since must be before until", hint="Give an earlier `since`, or a later `until`", field="since"
+        )
     return filter_
