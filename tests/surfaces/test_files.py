@@ -259,11 +259,19 @@ def test_an_invalid_backup_is_refused_and_the_store_stays(tmp_path: Path) -> Non
     bad.write_bytes(b"nonsense" * 1000)
     answer = run("backup", "restore", str(bad), "--force")
     assert answer.code != 0
+    assert answer.err.startswith("error: ")
+    assert contents() == {"green tea"}
+    assert [path.name for path in tmp_path.rglob("*.restoring*")] == []
+
+
+@pytest.mark.embedded
+def test_a_refused_backup_is_called_by_its_own_name(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(b"nonsense" * 1000)
+    answer = run("backup", "restore", str(bad), "--force")
     assert answer.err.startswith(f"error: {bad} ")
     assert "hoose another backup" in answer.err
     assert "restore a backup" not in answer.err.lower()
     bad.write_bytes(b"short")
     answer = run("backup", "restore", str(bad), "--force")
     assert answer.err == f"error: {bad} is truncated: 5 bytes are there. Choose another backup\n"
-    assert contents() == {"green tea"}
-    assert [path.name for path in tmp_path.rglob("*.restoring*")] == []
