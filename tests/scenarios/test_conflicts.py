@@ -150,3 +150,17 @@ async def test_a_job_scans_uncompared_memories(engine: Engine) -> None:
     (job,) = await memory.jobs()
     assert (job.state, job.outcome) == (JobState.DONE, "compared 2 memories, new conflicts: 1")
     assert [conflict.other.statement for conflict in await memory.conflicts()] == [BERLIN]
+
+
+@pytest.mark.parametrize("about", ["the space", "a memory"])
+async def test_an_answer_given_before_a_scan_is_not_repeated_without_what_it_found(engine: Engine, about: str) -> None:
+    memory = MemoryClient.over(engine, Caller(agent="scribe"))
+    uncompared = MemoryClient.over(replace(engine, default_rules=Rules(conflicts="off")), Caller(agent="scribe"))
+    (_, second) = [await uncompared.remember(text, intent="new") for text in (BERLIN, PARIS)]
+    assert {hit.disputed for hit in (await memory.recall("Where does Ann live?")).hits} == {""}
+    if about == "the space":
+        await memory.scan_conflicts()
+    else:
+        assert await engine.scan_memory(second.id, who=Caller(agent="scribe")) == 1
+    (conflict,) = await memory.conflicts()
+    assert [conflict.id in hit.disputed for hit in (await memory.recall("Where does Ann live?")).hits] == [True, True]

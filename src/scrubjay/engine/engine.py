@@ -366,10 +366,14 @@ class Engine(EngineBase):
         self, request: requests.ScanConflictsRequest, *, who: Caller, progress: Progress | None = None
     ) -> Scan:  # fmt: skip
         """Scan the whole space for conflicts."""
-        return await scan.scan(
-            limit=request.limit, space=who.space, origin=self._origin(who), context=self._write_context,
-            progress=progress,
-        )  # fmt: skip
+        try:
+            return await scan.scan(
+                limit=request.limit, space=who.space, origin=self._origin(who), context=self._write_context,
+                progress=progress,
+            )  # fmt: skip
+        finally:
+            # What it has stored is not in the change log, and changes what answers say of disputes.
+            self.answers.clear()
 
     async def duplicates(self, request: requests.DuplicatesRequest, *, who: Caller) -> Duplicates:
         """Find the memories that say the same, in groups, and merge them if the request says so."""
@@ -380,7 +384,12 @@ class Engine(EngineBase):
 
     async def scan_memory(self, memory_id: str, *, who: Caller) -> int | None:
         """Scan one memory for conflicts; returns the number of new ones, None if it does not exist."""
-        return await scan.scan_memory(memory_id, space=who.space, origin=self._origin(who), context=self._write_context)
+        found = await scan.scan_memory(
+            memory_id, space=who.space, origin=self._origin(who), context=self._write_context
+        )  # fmt: skip
+        if found:
+            self.answers.clear()
+        return found
 
     async def scan_later(self, request: requests.ScanLaterRequest, *, who: Caller) -> Job:
         """Queue a scan of the whole space after a delay; a waiting scan is reused."""
