@@ -302,6 +302,13 @@ class EngineBase(StoreOwner):
         await self.index.after_commit()
         return result
 
+    async def _apply_scan(self, scan: Awaitable[T]) -> T:
+        """Await a scan and drop the cached answers: the conflicts that it stores have no entry in the change log."""
+        try:
+            return await scan
+        finally:
+            self.answers.clear()
+
     async def _queue_jobs(self, outcome: WriteOutcome) -> None:
         """Give the jobs of a write to the job runner."""
         if outcome.jobs and self.job_runner is not None:

@@ -358,22 +358,17 @@ class Engine(EngineBase):
         """Return the conflicts that each draft would have if it were stored."""
         drafts = [as_draft(draft, agent=who.agent) for draft in request.drafts]
         return await scan.check_drafts(
-            drafts, threshold=request.threshold, space=who.space, origin=self._origin(who),
-            context=self._write_context,
-        )  # fmt: skip
+            drafts, threshold=request.threshold, space=who.space, origin=self._origin(who), context=self._write_context
+        )
 
     async def scan_conflicts(
         self, request: requests.ScanConflictsRequest, *, who: Caller, progress: Progress | None = None
     ) -> Scan:  # fmt: skip
         """Scan the whole space for conflicts."""
-        try:
-            return await scan.scan(
-                limit=request.limit, space=who.space, origin=self._origin(who), context=self._write_context,
-                progress=progress,
-            )  # fmt: skip
-        finally:
-            # What it has stored is not in the change log, and changes what answers say of disputes.
-            self.answers.clear()
+        return await self._apply_scan(scan.scan(
+            limit=request.limit, space=who.space, origin=self._origin(who), context=self._write_context,
+            progress=progress,
+        ))  # fmt: skip
 
     async def duplicates(self, request: requests.DuplicatesRequest, *, who: Caller) -> Duplicates:
         """Find the memories that say the same, in groups, and merge them if the request says so."""
@@ -384,12 +379,8 @@ class Engine(EngineBase):
 
     async def scan_memory(self, memory_id: str, *, who: Caller) -> int | None:
         """Scan one memory for conflicts; returns the number of new ones, None if it does not exist."""
-        found = await scan.scan_memory(
-            memory_id, space=who.space, origin=self._origin(who), context=self._write_context
-        )  # fmt: skip
-        if found:
-            self.answers.clear()
-        return found
+        scanning = scan.scan_memory(memory_id, space=who.space, origin=self._origin(who), context=self._write_context)
+        return await self._apply_scan(scanning)
 
     async def scan_later(self, request: requests.ScanLaterRequest, *, who: Caller) -> Job:
         """Queue a scan of the whole space after a delay; a waiting scan is reused."""
