@@ -150,6 +150,8 @@ async def _fill(folder: Path, size: int, *, until: float) -> tuple[int, float, f
     """Add memories until there are so many or the time is over; return how many there are, the rate, and the rest."""
     async with open_store_with(_settings(folder), MadeEmbedder()) as (engine, store):
         first = sum((await store.statistics(CALLER.space)).memories.values())
+        # A run that was killed may have left memories without vectors.
+        await engine.backfill()
         began, count = time.monotonic(), first
         while count < size and time.monotonic() < until:
             chunk = min(_CHUNK, size - count)
@@ -167,7 +169,8 @@ async def _add(engine: Engine, store: RecordStore, *, first: int, count: int) ->
     origin = Origin(at=_START, run=new_id(), agent=CALLER.agent)
     histories = [_history(number, text) for number, text in enumerate(_texts(first, count), start=first)]
     await store.adopt(CALLER.space, histories, origin=origin)
-    await engine.backfill()
+    # Not `backfill`, which looks through the whole store for what has no vector.
+    await engine.embed_memories([history.memory.id for history in histories], who=CALLER)
 
 
 def _history(number: int, text: str) -> MemoryHistory:
