@@ -87,7 +87,7 @@ _START, _SPELT = regex(_PARTS["start"]), regex(_PARTS["spelt"])
 
 def find_injections(text: str) -> tuple[str, ...]:
     """Return a description of each suspicious part of a text; empty when it has none."""
-    if _LABEL.fullmatch(text) and len(text) < _MIN_ENCODED:
+    if len(text) < _MIN_ENCODED and _LABEL.fullmatch(text):
         return ()
     return _find_in_short(text) if len(text) <= _SHORT else _find(text)
 
