@@ -9,8 +9,8 @@ from typing import NamedTuple
 from scrubjay.lazy import regex
 
 __all__ = [
-    "WORD", "FoldedText", "ascii_words", "emoji_of", "fold", "fold_in_place", "fold_script", "is_unspaced", "merge_letters",
-    "split_unspaced", "words_of_script",
+    "WORD", "FoldedText", "ascii_words", "emoji_of", "fold", "fold_in_place", "fold_script", "is_unspaced",
+    "merge_letters", "split_unspaced", "words_of_script",
 ]  # fmt: skip
 
 # Folding drops Latin, Greek, Cyrillic, Hebrew and Arabic marks, except the breve of the Russian short i, which is a

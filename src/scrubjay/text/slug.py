@@ -23,7 +23,7 @@ _SUFFIX_LENGTH = 6
 _APOSTROPHES = re.compile("[\u2019']")
 _HYPHENS = re.compile("-+")
 # The point of "27. March" ends nothing.
-_SENTENCE_END = re.compile(r"(?<!\d)[.!?;](?=\s|$)|\n")
+_SENTENCE_END = re.compile(r"[.!?;\n](?:(?<=\n)|(?<!\d.)(?=\s|$))")
 # Addresses and paths are no words.
 _NO_WORD = re.compile(r"\d|.*(?:://|[/\\@=])")
 
