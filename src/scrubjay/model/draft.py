@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
+from functools import lru_cache
 from typing import Any, Self, cast
 
 from scrubjay.errors import InvalidInput
@@ -10,6 +11,12 @@ from scrubjay.model.checks import wrong_type
 from scrubjay.model.memory import Flag, Json, Source
 from scrubjay.model.requests.memories import RememberRequest
 from scrubjay.model.results import Decision
+
+
+# Those of most stages have no reason, and a few outcomes.
+@lru_cache(maxsize=256)
+def _plain_decision(stage: str, outcome: str) -> Decision:
+    return Decision(stage=stage, outcome=outcome)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +45,8 @@ class Draft(RememberRequest):
 
     def with_decision(self, stage: str, outcome: str, why: str = "") -> Self:
         """Return a copy with the decision of a stage."""
-        return self.with_fields(trace=(*self.trace, Decision(stage=stage, outcome=outcome, why=why)))
+        decision = Decision(stage=stage, outcome=outcome, why=why) if why else _plain_decision(stage, outcome)
+        return self.with_fields(trace=(*self.trace, decision))
 
     def with_warning(self, warning: str) -> Self:
         """Return a copy with a warning for the caller."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from scrubjay.lazy import regex
-from scrubjay.text.scripts import WORD, fold
+from scrubjay.text.scripts import WORD, ascii_words, fold
 from scrubjay.text.word_lists import WordLists
 
 __all__ = [
@@ -32,17 +32,16 @@ _STOP_WORDS = {
     **{language: _fold_all(table["stop_words"].split()) for language, table in _TABLES.items()},
 }
 QUESTION_WORDS = frozenset(word for table in _TABLES.values() for word in table["questions"].split())
-# A word of several languages speaks for each of them a little.
 _LANGUAGES_OF = {
     word: tuple(language for language, words in _STOP_WORDS.items() if word in words)
     for word in frozenset[str]().union(*_STOP_WORDS.values())
 }
+# A word of several languages speaks for each of them a little.
+_SHARES = {word: [(language, 1 / len(its)) for language in its] for word, its in _LANGUAGES_OF.items()}
 _LETTERS = {
     letter: tuple(language for language, table in _TABLES.items() if letter in table["letters"].split())
     for letter in frozenset(letter for table in _TABLES.values() for letter in table["letters"].split())
 }
-# Single letters are left over from "I'm" and "l'eau".
-_PLAIN_WORD = regex("[a-z]{2,}")
 # So much of a text tells its language.
 _MAX_TEXT = 1_000
 _MAX_LETTERS = 1.5
@@ -70,17 +69,18 @@ def language_of(text: str) -> str:
 @lru_cache(maxsize=1_024)
 def _language_of(text: str) -> str:
     if text.isascii():
-        words = _PLAIN_WORD.findall(text.lower())
+        # Single letters are left over from "I'm" and "l'eau".
+        words = [word for word in ascii_words(text.lower(), digits=False) if len(word) > 1]
         scores = dict.fromkeys(_STOP_WORDS, 0.0)
     else:
         words = [word for word in WORD.findall(fold(text)) if len(word) > 1]
         scores = _score_letters(text.casefold())
     frequent = [word for word in words if word in _LANGUAGES_OF]
     for word in frequent:
-        languages = _LANGUAGES_OF[word]
-        for language in languages:
-            scores[language] += 1 / len(languages)
-    (best, score), (_, second) = sorted(scores.items(), key=lambda item: -item[1])[:2]
+        for language, share in _SHARES[word]:
+            scores[language] += share
+    best, next_best = sorted(scores, key=scores.__getitem__, reverse=True)[:2]
+    score, second = scores[best], scores[next_best]
     is_clear = score >= _MIN_SCORE and score >= _MIN_LEAD * second and len(frequent) >= _MIN_SHARE * len(words)
     return best if is_clear and (best == ENGLISH or _has_evidence(best, text, frequent)) else ""
 

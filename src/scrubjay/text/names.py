@@ -38,6 +38,8 @@ _IDENTIFIER = regex(
     r"|[a-z][a-z0-9]*+(?:-[a-z0-9]++)++(?= (?:project|repo|repository|package|library|service|app|module|tool|branch"
     r"|server|plugin|crate)\b)|(?<=project )[a-z][a-z0-9]*+(?:-[a-z0-9]++)++)(?![\w/-])"
 )
+# A capital letter inside a word.
+_HUMP = regex("[A-Za-z0-9][A-Z][a-z0-9]")
 _SENTENCE_START = regex(r"(?:^|[.!?:\n\"\u201c(*>-]\s{0,3})$")
 # Actions of people: the word before one of them at the beginning of a sentence is a name.
 _ACTION = regex(
@@ -57,8 +59,12 @@ def names_in(text: str, *, limit: int = _MAX_NAMES) -> tuple[str, ...]:
 # The stages of one write ask for the names of the same text.
 @lru_cache(maxsize=128)
 def _names_in(text: str) -> tuple[str, ...]:
-    matches = [(match.start(), match[1]) for match in _QUOTED.finditer(text)]
-    matches += [(match.start(), match[0]) for pattern in (_HANDLE, _IDENTIFIER) for match in pattern.finditer(text)]
+    matches = [(match.start(), match[1]) for match in _QUOTED.finditer(text)] if "`" in text else []
+    # Most texts have none of the signs of a handle or an identifier.
+    patterns = [_HANDLE] if "@" in text else []
+    if "_" in text or "-" in text or _HUMP.search(text):
+        patterns.append(_IDENTIFIER)
+    matches += [(match.start(), match[0]) for pattern in patterns for match in pattern.finditer(text)]
     language = language_of(text)
     frequent = stop_words_of(language)
     for match in _PROPER.finditer(text):

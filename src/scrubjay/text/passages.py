@@ -12,6 +12,7 @@ from scrubjay.model.passage import PASSAGES_PER_MEMORY, SPOKEN, Passage
 from scrubjay.text.dates.phrases import date_words
 from scrubjay.text.languages import language_of
 from scrubjay.text.opening import read_opening
+from scrubjay.text.scripts import ascii_words
 from scrubjay.text.slug import remove_suffix
 from scrubjay.text.tokens import LANGUAGE_TERMS, stored_terms, terms_of
 
@@ -29,6 +30,9 @@ _TALKING = re.compile(
     r"\b(?:I|I['\u2019](?:m|ve|d|ll)|[Yy]ou|[Yy]our|[Ii]ch|[Dd]u|[Dd]ir|[Jj]e|[Tt]u|[Tt]oi|[Yy]o|[Tt]\u00fa|[Ii]o|[Ee]u|[Ii]k|[Jj]ij)\b"
 )
 
+_TALKING_WORDS = frozenset(
+    "I You you Your your Ich ich Du du Dir dir Je je Tu tu Toi toi Yo yo Io io Eu eu Ik ik Jij jij".split()
+)
 _REPLYING = re.compile(
     r"(?:yes|yeah|no|ok|okay|sure|thanks|hi|hey|hello|ja|nein|oui|non|merci|s\u00ed|sim|nee)\b", re.IGNORECASE
 )
@@ -130,7 +134,14 @@ def _speaker(text: str) -> tuple[str, ...]:
 def _asks(text: str) -> int:
     if text.rstrip().endswith(_QUESTION_MARKS):
         return 2
-    return int(_QUESTION_MARK.search(text) is not None)
+    may_ask = "?" in text or not text.isascii()
+    return int(may_ask and _QUESTION_MARK.search(text) is not None)
+
+
+def _is_talk(text: str) -> bool:
+    if text.isascii() and "_" not in text:
+        return not _TALKING_WORDS.isdisjoint(ascii_words(text))
+    return _TALKING.search(text) is not None
 
 
 def _is_spoken(text: str, memory: Memory, subject: tuple[str, ...]) -> bool:
@@ -144,7 +155,7 @@ def _is_spoken(text: str, memory: Memory, subject: tuple[str, ...]) -> bool:
     if not memory.source.session:
         return False
     rest = text[opening.end :].partition(":")[2].lstrip() if opening.speaker else ""
-    return _asks(text) > 0 or _TALKING.search(text) is not None or _REPLYING.match(rest) is not None
+    return _asks(text) > 0 or _is_talk(text) or _REPLYING.match(rest) is not None
 
 
 def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:

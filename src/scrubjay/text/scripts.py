@@ -9,8 +9,8 @@ from typing import NamedTuple
 from scrubjay.lazy import regex
 
 __all__ = [
-    "WORD", "FoldedText", "emoji_of", "fold", "fold_in_place", "fold_script", "is_unspaced", "merge_letters",
-    "split_unspaced", "words_of_script",
+    "WORD", "FoldedText", "ascii_words", "emoji_of", "fold", "fold_in_place", "fold_script", "is_unspaced",
+    "merge_letters", "split_unspaced", "words_of_script",
 ]  # fmt: skip
 
 # Folding drops Latin, Greek, Cyrillic, Hebrew and Arabic marks, except the breve of the Russian short i, which is a
@@ -55,6 +55,14 @@ _SIGNS = "".join(
     if unicodedata.category(sign)[0] == "M"
 )
 WORD = regex(f"[\\w{_SIGNS}]+")
+# By whether digits belong to words: all that separates words is a blank.
+_BLANKED = {
+    digits: bytes(
+        code if chr(code).isascii() and (chr(code).isalpha() or (digits and chr(code).isdecimal())) else 32
+        for code in range(256)
+    )
+    for digits in (False, True)
+}
 # Han, kana and bopomofo: terms are pairs of characters, and single characters.
 _IDEOGRAPHS = (
     "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -125,9 +133,15 @@ def merge_letters(folded: str) -> str:
 
 def words_of_script(folded: str) -> list[str]:
     """Return the words of a text that is folded and in lower case."""
-    if not folded.isascii():
-        folded = _ARABIC_ARTICLE.sub("", _GERSHAYIM.sub("", folded))
+    if folded.isascii():
+        return ascii_words(folded)
+    folded = _ARABIC_ARTICLE.sub("", _GERSHAYIM.sub("", folded))
     return WORD.findall(folded.replace("_", " "))
+
+
+def ascii_words(text: str, *, digits: bool = True) -> list[str]:
+    """Return the words of a text in ASCII, with or without digits; a regular expression takes several times as long."""
+    return text.encode().translate(_BLANKED[digits]).decode().split()
 
 
 def is_unspaced(word: str) -> bool:

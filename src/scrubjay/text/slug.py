@@ -3,12 +3,13 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 
 from scrubjay.text.empty_words import empty_words_of
 from scrubjay.text.languages import language_of
-from scrubjay.text.scripts import fold
+from scrubjay.text.scripts import ascii_words, fold
 from scrubjay.text.tokens import STOP_WORDS
 
 __all__ = ["add_suffix", "bare_slug", "name_of_statement", "remove_suffix", "slug", "slug_of_subject", "whole_slug"]
@@ -21,9 +22,8 @@ _MAX_SUBJECT = 32
 _SUFFIX_LENGTH = 6
 _APOSTROPHES = re.compile("[\u2019']")
 _HYPHENS = re.compile("-+")
-_NOT_ASCII_WORDS = re.compile("[^A-Za-z0-9]")
 # The point of "27. March" ends nothing.
-_SENTENCE_END = re.compile(r"(?<!\d)[.!?;](?=\s|$)|\n")
+_SENTENCE_END = re.compile(r"[.!?;\n](?:(?<=\n)|(?<!\d.)(?=\s|$))")
 # Addresses and paths are no words.
 _NO_WORD = re.compile(r"\d|.*(?:://|[/\\@=])")
 
@@ -62,14 +62,23 @@ def _slug_of_subject(text: str) -> str:
     words = (text[: end.start()] if end and end.start() else text).split()
     if len(words) <= 2:  # noqa: PLR2004
         return whole_slug(" ".join(words))
-    empty = empty_words_of(language_of(text))
-    slugs = (slug(word) for word in words if not _NO_WORD.match(word))
     # One more than a handle has, since the last word of a statement is left out.
-    handles = list(islice((handle for handle in slugs if handle and fold(handle) not in empty), _MAX_WORDS + 1))
+    handles = list(islice(_telling_slugs(words, empty_words_of(language_of(text))), _MAX_WORDS + 1))
     first = handles[: min(_MAX_WORDS, max(len(handles) - 1, 1))] or [slug(word) for word in words[:_MAX_WORDS]]
     while len(first) > 1 and sum(map(len, first)) + len(first) > _MAX_SUBJECT:
         first.pop()
     return whole_slug(" ".join(first))
+
+
+def _telling_slugs(words: Iterable[str], empty: frozenset[str]) -> Iterator[str]:
+    for word in words:
+        # Most words are nothing but letters.
+        if word.isascii() and word.isalpha() and len(word) <= _MAX_LENGTH:
+            handle = word.lower()
+        else:
+            handle = "" if _NO_WORD.match(word) else slug(word)
+        if handle and (handle if handle.isascii() else fold(handle)) not in empty:
+            yield handle
 
 
 def bare_slug(text: str) -> str:
@@ -90,14 +99,14 @@ def remove_suffix(name: str, memory_id: str) -> str:
 # A write needs the slugs of the same title and name several times.
 @lru_cache(maxsize=512)
 def _unlimited_slug(text: str) -> str:
+    if text.isascii():
+        return "-".join(ascii_words(text.replace("'", "").lower()))
     folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text)).casefold()
     return _HYPHENS.sub("-", _hyphenate(folded)).strip("-")
 
 
 def _hyphenate(text: str) -> str:
     """Keep letters, digits and the marks on them, and replace all else by hyphens."""
-    if text.isascii():
-        return _NOT_ASCII_WORDS.sub("-", text)
     handle = ""
     for character in text:
         # A mark without a letter is the remnant of an emoji.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import Stemmer
 
 from scrubjay.text.languages import LANGUAGES, light_words_of, stop_words_of
-from scrubjay.text.scripts import emoji_of, fold_script, merge_letters, split_unspaced, words_of_script
+from scrubjay.text.scripts import ascii_words, emoji_of, fold_script, merge_letters, split_unspaced, words_of_script
 from scrubjay.text.word_lists import WordLists
 
 __all__ = [
@@ -29,7 +29,6 @@ _MAX_TERM_LENGTH = 48
 # A longer text is not kept.
 _MAX_CACHED_TEXT = 1_000
 _MANY_WORDS = 2_000
-_PLAIN_WORD = re.compile("[a-z0-9]+")
 # Typographic signs: in most texts that are not ASCII, nothing else is not ASCII.
 _TYPOGRAPHIC = {"\u2019": "'", **dict.fromkeys("\u2018\u201c\u201d\u2013\u2014\u2026\u2022\u00a0", " ")}
 _POSSESSIVE = re.compile(r"'s\b")
@@ -139,7 +138,7 @@ def _split(text: str) -> tuple[list[str], list[str], list[str]]:
     extra = _elided_words(folded)
     folded = _drop_apostrophes(folded)
     extra += _extra_words(text, folded)
-    return extra, _PLAIN_WORD.findall(folded), []
+    return extra, ascii_words(folded), []
 
 
 def _split_any_script(text: str) -> tuple[list[str], list[str], list[str]]:

@@ -95,8 +95,10 @@ def _has_subject(text: str, about: tuple[str, ...]) -> bool:
 
 def _content_words(text: str) -> dict[str, float]:
     """Return the words that mean something by themselves, each once, with its weight."""
-    words = {word: _weight(word) for word in words_of_script(fold(text)) if word not in EMPTY_WORDS}
-    return words if text.isascii() else words | dict.fromkeys(emoji_of(text), 1.0)
+    words = [word for word in words_of_script(fold(text)) if word not in EMPTY_WORDS]
+    if text.isascii():
+        return {word: 1.0 if len(word) > 1 else _weight(word) for word in words}
+    return {word: _weight(word) for word in words} | dict.fromkeys(emoji_of(text), 1.0)
 
 
 def _weight(word: str) -> float:

@@ -204,6 +204,8 @@ def _forbids_storing(text: str) -> bool:
 
 
 def _has_order(text: str) -> bool:
+    if not text:
+        return False
     folded = text.replace("\u2019", "'")
     folded = (folded if folded.isascii() else fold_script(folded)).lower()
     # With `any` it takes twice as long.

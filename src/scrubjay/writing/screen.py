@@ -268,6 +268,7 @@ class _Redactor:
 
 def _redact_draft(draft: Draft) -> Draft:
     redactor = _Redactor()
+    labels = {name: label for name in _LABELS if (label := getattr(draft, name))}
     redacted: dict[str, object] = {
         "text": redactor.text(draft.text),
         "observations": redactor.texts(draft.observations),
@@ -275,12 +276,12 @@ def _redact_draft(draft: Draft) -> Draft:
         # Validation has made them lower case.
         "tags": tuple(dict.fromkeys(redactor.texts(draft.tags, any_case=True))),
         "metadata": redactor.value(dict(draft.metadata)),
-        **{name: redactor.text(getattr(draft, name)) for name in _LABELS},
+        **{name: redactor.text(label) for name, label in labels.items()},
     }
-    source = {name: redactor.text(getattr(draft.source, name)) for name in _SOURCE_FIELDS}
+    source = {name: redactor.text(label) for name in _SOURCE_FIELDS if (label := getattr(draft.source, name))}
     if not redactor.kinds:
-        # The caller may have redacted it already.
-        is_redacted = any(REDACTED in text for text in (*draft_texts(draft), *source_texts(draft)))
+        # The caller may have redacted it already. No redaction is longer than a line.
+        is_redacted = REDACTED in "\n".join((*draft_texts(draft), *source_texts(draft)))
         return (draft.with_flag(Flag.REDACTED) if is_redacted else draft).with_decision("secrets", "none")
     screened = replace(draft, **redacted, source=replace(draft.source, **source))
     screened = screened.with_flag(Flag.REDACTED).with_warning(redactor.warning)

@@ -179,7 +179,7 @@ class SpaceTags:
         suggestions += [
             (tag, "a thing that the text mentions")
             for phrase in phrases
-            if self.synonyms.knows(phrase.tag)
+            if self.synonyms.knows_key(keys[phrase.tag])
             for tag in self._table_tags(phrase)
         ]
         # Repeated names first; one that occurs once is better than none.

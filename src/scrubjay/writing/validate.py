@@ -57,7 +57,7 @@ def validate(draft: Draft, *, limits: Limits, origin: Origin | None = None) -> D
     source_labels = {
         name: label(getattr(draft.source, name), field=f"source.{name}", limits=limits) for name in _SOURCE_LABELS
     }
-    is_tidy = all(getattr(draft.source, name) == value for name, value in source_labels.items())
+    is_tidy = source_labels == {name: getattr(draft.source, name) for name in _SOURCE_LABELS}
     tidy = draft.with_fields(
         **labels,
         observations=tuple(observation for observation in observations if observation.strip()),
@@ -97,8 +97,11 @@ def _require_session(draft: Draft) -> None:
 
 def text(value: object, *, field: str, limit: int) -> str:
     """Check a text that any store can keep byte for byte."""
-    checked = require_text(value, field=field)
-    size = len(checked.encode())
+    if isinstance(value, str) and value.isascii():
+        checked, size = value, len(value)
+    else:
+        checked = require_text(value, field=field)
+        size = len(checked.encode())
     if size > limit:
         raise TooLarge(
             f"{field} has {size:,} bytes; the limit is {limit:,}",
@@ -131,8 +134,10 @@ def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[st
     items = cast("Sequence[object]", values)
     if len(items) > limit:
         raise TooLarge(f"{len(items):,} {field} are too many; the limit is {limit}", field=field, limit=limit)
-    checked = tuple(text(item, field=field, limit=limits.text_bytes) for item in items)
-    size = sum(len(item.encode()) for item in checked)
+    checked = tuple([text(item, field=field, limit=limits.text_bytes) for item in items])
+    # A character has four bytes at most.
+    is_small = 4 * sum(map(len, checked)) <= limits.list_bytes
+    size = 0 if is_small else sum(len(item.encode()) for item in checked)
     if size > limits.list_bytes:
         raise TooLarge(
             f"{field} have {size:,} bytes together; the limit is {limits.list_bytes:,}",
@@ -155,7 +160,8 @@ def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -
 def tags(values: object, *, limits: Limits) -> tuple[str, ...]:
     """Check tags; make them lower case and distinct, without a leading #."""
     tidy = distinct_labels(values, field="tags", limit=limits.tags, limits=limits)
-    return tuple(dict.fromkeys(tag.lstrip("# ").lower() for tag in tidy if tag.lstrip("# ")))
+    plain = [tag.lstrip("# ").lower() for tag in tidy]
+    return tuple(dict.fromkeys([tag for tag in plain if tag]))
 
 
 def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:

@@ -7,11 +7,11 @@ maximum of words, so that no text takes long.
 import binascii
 import codecs
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from html import unescape
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from scrubjay.lazy import regex
@@ -41,11 +41,15 @@ _CACHED_TEXTS, _SHORT = 1_024, 64
 
 
 class OrderRule(NamedTuple):
-    """A label, the words with which an order begins, and the pattern after one of them; see `data/orders.toml`."""
+    """A label, the words with which an order begins, and the pattern after one of them; see `data/orders.toml`.
+
+    `is_whole`: no ending may follow the words.
+    """
 
     label: str
     words: tuple[str, ...]
-    after: str
+    after: re.Pattern[str]
+    is_whole: bool
     leads: bool
     needs: str
 
@@ -60,16 +64,20 @@ def _pattern(parts: str | Sequence[str]) -> str:
     return _PART.sub(lambda name: _PARTS[name[1]], "".join(parts))
 
 
-_RULES = tuple(
-    OrderRule(
-        row["label"],
-        tuple(row["words"]) or _VERBS,
-        _pattern(row["after"]),
-        row.get("leads", False),
-        row.get("needs", ""),
+def _rule(row: Mapping[str, Any]) -> OrderRule:
+    after = _pattern(row["after"])
+    return OrderRule(
+        label=row["label"],
+        words=tuple(row["words"]) or _VERBS,
+        # One expression for all words of a rule: it takes milliseconds to compile.
+        after=regex(after),
+        is_whole=after.startswith((" ", "(?: ", "(?:(?: ")),
+        leads=row.get("leads", False),
+        needs=row.get("needs", ""),
     )
-    for row in _LISTS.rows("rule")
-)
+
+
+_RULES = tuple(map(_rule, _LISTS.rows("rule")))
 _PAIRS = [
     (row["label"], tuple(row["words"]), regex(_pattern(row["first"])), regex(_pattern(row["second"])))
     for row in _LISTS.rows("pair")
@@ -79,7 +87,7 @@ _START, _SPELT = regex(_PARTS["start"]), regex(_PARTS["spelt"])
 
 def find_injections(text: str) -> tuple[str, ...]:
     """Return a description of each suspicious part of a text; empty when it has none."""
-    if _LABEL.fullmatch(text) and len(text) < _MIN_ENCODED:
+    if len(text) < _MIN_ENCODED and _LABEL.fullmatch(text):
         return ()
     return _find_in_short(text) if len(text) <= _SHORT else _find(text)
 
@@ -111,9 +119,13 @@ def _find(text: str) -> tuple[str, ...]:
 
 def _find_disguised(text: str, plain: str) -> tuple[str, ...]:
     """Return the orders of a text that spells or encodes them."""
-    if any(_SPELT.search(_SEPARATORS.sub("", run[0])) for run in _SPACED.finditer(plain)):
+    signs = plain.encode("utf-8", "replace")
+    marked = signs.translate(_MARKED).replace(b"  ", b" ").replace(b"  ", b" ")
+    # Most texts have no such row, and too few digits: that is quick to see.
+    if _ROW in marked and any(_SPELT.search(_SEPARATORS.sub("", run[0])) for run in _SPACED.finditer(plain)):
         return ("an order in letters that stand alone",)
-    for reading in (*_read_digits(plain), *map(_fold, _decode(text, plain))):
+    digits = _read_digits(plain) if len(signs.translate(None, _NO_DIGITS)) >= _MIN_LEET else ()
+    for reading in (*digits, *map(_fold, _decode(text, plain))):
         if orders := _find_orders(reading):
             return ("an order in disguise", *orders)
     return ()
@@ -122,9 +134,17 @@ def _find_disguised(text: str, plain: str) -> tuple[str, ...]:
 # Letters that stand alone, and what is between them.
 _SPACED = regex(r"(?<![a-z0-9])(?:[a-z0-9][ ._*/|~+-]{1,3}){9,}+[a-z0-9]?")
 _SEPARATORS = regex("[^a-z0-9]+")
+# The same of the bytes of a text, with an `a` for each letter and digit and a blank for each sign between; the first
+# of the letters may follow another sign.
+_MARKED = bytes(
+    32 if sign in b" ._*/|~+-" else 97 if sign in b"abcdefghijklmnopqrstuvwxyz0123456789" else 120
+    for sign in range(256)
+)
+_ROW = b" a a a a a a a a "
 # Digits in place of letters, and these letters; 1 is i or l.
 _LEET = regex("[013457](?:(?<=[a-z][013457])|(?<![a-z0-9].)(?=[a-z]{2}))")
 _MIN_LEET = 3
+_NO_DIGITS = bytes(sign for sign in range(256) if sign not in b"013457")
 _DIGITS = (str.maketrans("0134578$", "oieastbs"), str.maketrans("0134578$", "oleastbs"))
 
 
@@ -146,9 +166,9 @@ _MAX_ESCAPED = 20_000
 
 def _decode(text: str, plain: str) -> Iterator[str]:
     """Return what the encoded parts of a text say, where they say something."""
-    all_words = text.split()
-    if max(map(len, all_words), default=0) >= _MIN_ENCODED:
-        words = " ".join([word for word in all_words if len(word) >= _MIN_ENCODED])
+    long_words = [word for word in text.split() if len(word) >= _MIN_ENCODED]
+    if long_words:
+        words = " ".join(long_words)
         for run in islice(_HEX.finditer(words), _MAX_RUNS):
             yield from _readable(bytes.fromhex(run[0]))
         for run in islice(_BASE64.finditer(words), _MAX_RUNS):
@@ -193,32 +213,36 @@ def _replace_signs(text: str, table: dict[int, int]) -> str:
 
 
 def _find_orders(folded: str) -> list[str]:
-    rules = _candidates(folded)
+    words = set(folded.encode("utf-8", "replace").translate(_BLANKED).split())
+    orders = _apply_rules(_candidates(words, folded), folded)
     # A sentence may continue in the next line.
-    is_long = "\n" in folded[1:]
-    return _apply_rules(rules, folded) or (_apply_rules(rules, folded[1:].replace("\n", " ")) if is_long else [])
+    if orders or "\n" not in folded[1:]:
+        return orders
+    joined = folded[1:].replace("\n", " ")
+    return _apply_rules(_candidates(words, joined), joined)
 
 
 _Candidate = tuple[int, str]
-_ASCII_SIGNS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).islower()})
+# All but a-z separates words, in UTF-8, too; bytes are translated in a tenth of the time of a text.
+_BLANKED = bytes(code if chr(code).islower() and code < 128 else 32 for code in range(256))  # noqa: PLR2004
 _WORD = regex("[a-z]+")
 _HEAD_LENGTH = 3
 
 
-def _group_words() -> tuple[dict[str, list[_Candidate]], dict[str, list[_Candidate]], list[_Candidate]]:
+def _group_words() -> tuple[dict[bytes, list[_Candidate]], dict[bytes, list[_Candidate]], list[_Candidate]]:
     """Return the words of the rules by their first word, or its beginning if it may have an ending, and all others."""
-    by_word: dict[str, list[_Candidate]] = {}
-    by_head: dict[str, list[_Candidate]] = {}
+    by_word: dict[bytes, list[_Candidate]] = {}
+    by_head: dict[bytes, list[_Candidate]] = {}
     others: list[_Candidate] = []
     for number, rule in enumerate(_RULES):
         for word in rule.words:
             first = _WORD.match(word)
             if first is None:
                 others.append((number, word))
-            elif first[0] != word or rule.after.startswith((" ", "(?: ", "(?:(?: ")):
-                by_word.setdefault(first[0], []).append((number, word))
+            elif first[0] != word or rule.is_whole:
+                by_word.setdefault(first[0].encode(), []).append((number, word))
             else:
-                by_head.setdefault(word[:_HEAD_LENGTH], []).append((number, word))
+                by_head.setdefault(word[:_HEAD_LENGTH].encode(), []).append((number, word))
     return by_word, by_head, others
 
 
@@ -227,39 +251,43 @@ _BY_SIGN = {word[0]: [other for other in _OTHERS if other[1][0] == word[0]] for 
 _ASCII_FIRST = [sign for sign in _BY_SIGN if sign.isascii()]
 
 
-def _candidates(folded: str) -> list[_Candidate]:
-    """Return the rules that may apply to a text, each with its word; most texts have few of them."""
-    is_ascii = folded.isascii()
-    words = set(folded.translate(_ASCII_SIGNS).split() if is_ascii else _WORD.findall(folded))
-    candidates = [candidate for word in _BY_WORD.keys() & words for candidate in _BY_WORD[word]]
-    heads = _BY_HEAD.keys() & {word[:_HEAD_LENGTH] for word in words}
-    candidates += [candidate for head in heads for candidate in _BY_HEAD[head]]
-    signs = [sign for sign in (_ASCII_FIRST if is_ascii else _BY_SIGN) if sign in folded]
-    return sorted(candidates + [candidate for sign in signs for candidate in _BY_SIGN[sign]])
+def _candidates(words: Iterable[bytes], folded: str) -> list[_Candidate]:
+    """Return the rules with a word that a text has, each with that word, in order; most texts have few of them."""
+    candidates: list[_Candidate] = []
+    for word in words:
+        if word in _BY_WORD:
+            candidates += [candidate for candidate in _BY_WORD[word] if candidate[1] in folded]
+        if (head := word[:_HEAD_LENGTH]) in _BY_HEAD:
+            spelt = word.decode()
+            candidates += [candidate for candidate in _BY_HEAD[head] if spelt.startswith(candidate[1])]
+    for sign in _ASCII_FIRST if folded.isascii() else _BY_SIGN:
+        if sign in folded:
+            candidates += [candidate for candidate in _BY_SIGN[sign] if candidate[1] in folded]
+    # Several words may have the same beginning.
+    return sorted(set(candidates)) if candidates else candidates
 
 
-def _apply_rules(candidates: Sequence[_Candidate], folded: str) -> list[str]:
-    labels = [
-        _RULES[number].label for number, word in candidates if word in folded and _matches(_RULES[number], word, folded)
-    ]
-    labels += [
-        label
-        for label, words, first, second in _PAIRS
-        if any(word in folded for word in words) and first.search(folded) and second.search(folded)
-    ]
-    return list(dict.fromkeys(labels))
+def _apply_rules(candidates: Iterable[_Candidate], folded: str) -> list[str]:
+    labels = [_RULES[number].label for number, word in candidates if _matches(_RULES[number], word, folded)]
+    for label, words, first, second in _PAIRS:
+        for word in words:
+            if word in folded:
+                if first.search(folded) and second.search(folded):
+                    labels.append(label)
+                break
+    return list(dict.fromkeys(labels)) if labels else labels
 
 
 def _matches(rule: OrderRule, word: str, folded: str) -> bool:
     """Return whether a text has a word and what follows it in an order."""
-    return rule.needs in folded and any(
-        not rule.leads or _START.search(folded[max(0, match.start() - _LEAD_LENGTH) : match.start()])
-        for match in _rule(word, rule.after).finditer(folded)
-    )
-
-
-@cache
-def _rule(word: str, rest: str) -> re.Pattern[str]:
-    start = re.escape(word)
+    if rule.needs not in folded:
+        return False
     is_word = word[0].isascii() and word[0].isalpha()
-    return regex(f"{start}(?<![a-z]{start}){rest}" if is_word else f"{start}{rest}")
+    at = folded.find(word)
+    while at >= 0:
+        # A word does not begin inside another one.
+        follows = None if is_word and "a" <= folded[at - 1 : at] <= "z" else rule.after.match(folded, at + len(word))
+        if follows and (not rule.leads or _START.search(folded[max(0, at - _LEAD_LENGTH) : at])):
+            return True
+        at = folded.find(word, follows.end() if follows else at + 1)
+    return False

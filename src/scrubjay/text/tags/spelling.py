@@ -69,6 +69,10 @@ def is_foldable(tag: str) -> bool:
 @lru_cache(maxsize=_CACHE_SIZE)
 def tag_key(tag: str) -> str:
     """Return the key that all spellings of one tag share."""
+    letters = tag.replace("-", "")
+    if letters.isascii() and letters.isalpha() and len(tag) <= _MAX_LENGTH:
+        # Without numbers it is its words.
+        return "".join(map(_key_of_piece, tag.lower().split("-")))
     return _join_parts(_trim_version(_parts(tag.lower()))) if is_foldable(tag) else _plain(tag)
 
 
@@ -103,16 +107,21 @@ def _parts(tag: str) -> tuple[str, ...]:
     if "v" in parts:
         # Before a number it adds nothing.
         parts = [part for part, after in pairwise([*parts, ""]) if not (part == "v" and after.isdigit())]
-    return tuple(map(_normalize_word, parts)) or (tag,)
+    return tuple(parts) or (tag,)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _split_piece(piece: str) -> tuple[str, ...]:
-    """Return the words and numbers between two hyphens of a tag: many tags share them."""
+    """Return the same of what is between two hyphens of a tag: many tags share it."""
     plain = _DOTNET.sub(" dotnet ", piece)
     for sign, word in _SIGNS:
         plain = plain.replace(sign, word)
-    return tuple([word for part in _PART.findall(plain) for word in _JS.sub(" js", part).split()])
+    return tuple([_normalize_word(word) for part in _PART.findall(plain) for word in _JS.sub(" js", part).split()])
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _key_of_piece(piece: str) -> str:
+    return "".join(_split_piece(piece))
 
 
 def _trim_version(parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -47,7 +47,10 @@ class Synonyms:
 
     def knows(self, tag: str) -> bool:
         """Return whether a tag is a primary, a variant, or one of several names."""
-        key = tag_key(tag)
+        return self.knows_key(tag_key(tag))
+
+    def knows_key(self, key: str) -> bool:
+        """Return the same of a tag with a key."""
         return key in _KNOWN or key in self._own_primaries or key in self._own_variants
 
     def primary(self, tag: str) -> TagMapping | None:
