@@ -310,6 +310,27 @@ async def test_an_access_that_is_stored_while_counts_are_read_again_is_counted_o
         await other.close()
 
 
+async def test_counts_are_not_read_again_after_a_recall_has_seen_own_accesses_before_the_table_was_told() -> None:
+    async with new_stores() as stores:
+        fast = stores()
+        fast._table = table = PassageTable(Freshness())
+        first, second = _memory("green tea", "", 1, {}), _memory("hot milk", "", 1, {})
+        await fast.commit(a_commit(first, second))
+        numbers = await fast.passage_numbers(SPACE, [first.id, second.id])
+        await fast.stored_passages(SPACE, numbers, around=AROUND)
+        for stored in (1, 2):
+            with fast._connection:
+                touches, touched = touch(fast._connection, SPACE, [first.id, second.id], at=to_micros(START))
+            # A recall of the first sees that something was counted, and reads its count again.
+            await asyncio.sleep(0)
+            await fast.stored_passages(SPACE, numbers[:1], around=AROUND)
+            table.count_accesses(touched, touches=touches)
+            # Outside of a transaction: nothing is to be read.
+            present = fast._readers.run_one(table.passages, SPACE, numbers)
+            assert present is not None
+            assert [passage.accesses for passage in present] == [stored, stored]
+
+
 class ScarceNumpy:
     """NumPy for a module; from one of its calls in a block on, there is no memory for arrays until the block ends."""
 

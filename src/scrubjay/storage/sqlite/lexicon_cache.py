@@ -31,8 +31,8 @@ _MAX_NUMBERS_READ = 1_000_000
 _MAX_COUNTS = 200_000
 # More than what the sums of some weights differ by if they are added in another order.
 _ROUNDING = 1e-6
-# Of so many questions between two commits the log is read: of a write there are fewer.
-_FEW_USES = 8
+# After more uses than these between two commits the log is read: a write has seldom more, and a recall always has.
+_FEW_USES = 2
 # After so many changes all is dropped, instead of reading their memories.
 _MAX_CHANGES = 64
 # After so many reads of missing words, a lexicon of fewer terms and fewer facets than this is read as a whole.

@@ -68,6 +68,8 @@ class PassageTable:
         self._upkeep = ""
         self._touches = 0
         self._counting = 0
+        # The last storing of accesses, if all rows of the counting before it are short of that one alone.
+        self._unexplained = -1
         self.clear()
 
     def __len__(self) -> int:
@@ -109,7 +111,7 @@ class PassageTable:
             return None
         self._follow(connection)
         numbers = sorted(set(ids))
-        missing = [number for number in numbers if self._is_missing(number)]
+        missing = self._missing(numbers)
         if missing:
             self._loads[space_no] += 1
             if self._loads[space_no] == self._many_loads and len(self._plain) + count <= self._max_rows:
@@ -121,8 +123,8 @@ class PassageTable:
             if not self._read(connection, missing, space_no=space_no):
                 self.clear()
                 return None
-        present = [number for number in numbers if number in self._row_of]
-        return self._assemble(space_no, present, connection=connection)
+            numbers = [number for number in numbers if number in self._row_of]
+        return self._assemble(space_no, numbers, connection=connection)
 
     @property
     def is_filling(self) -> bool:
@@ -137,7 +139,7 @@ class PassageTable:
                 continue
             first_passages = [memory * PASSAGES_PER_MEMORY for memory in memories[-self._page :]]
             del memories[-self._page :]
-            missing = [number for number in first_passages if self._is_missing(number)]
+            missing = self._missing(first_passages)
             if missing and not self._read(connection, missing, space_no=space_no):
                 del self._rest[space_no]
             return
@@ -145,15 +147,22 @@ class PassageTable:
     def count_accesses(self, memories: Sequence[int], *, touches: int) -> None:
         """Count one access to each of some memories, which this process has just stored.
 
-        If another process has stored some meanwhile, all counts are read again.
+        If another process has stored some meanwhile, all counts are read again. A recall may have seen that some were
+        stored before this is called: the rows that it has not read again are still short of these.
         """
-        if touches != self._touches + 1:
+        if touches not in (self._touches + 1, self._unexplained):
             return
-        self._touches = touches
+        is_seen = touches == self._unexplained
         for memory in memories:
             for number in self._numbers_of.get(self._session_of.get(memory, 0), ()):
                 if number // PASSAGES_PER_MEMORY == memory and (row := self._row_of.get(number)) is not None:
+                    if is_seen and self._integers[row, _COUNTED] == self._counting:
+                        continue
                     self._set_accesses(row, int(self._integers[row, _ACCESSES]) + 1)
+        if is_seen:
+            counted = self._integers[: len(self._plain), _COUNTED]
+            counted[counted == self._counting - 1] = self._counting
+        self._touches, self._unexplained = touches, -1
 
     def _read(self, connection: apsw.Connection, numbers: Sequence[int], *, space_no: int) -> bool:
         """Read passages with their sessions and neighbours; return False if there is no room for them."""
@@ -170,9 +179,9 @@ class PassageTable:
         self._add_neighbours([row.passage for row in requested])
         return True
 
-    def _is_missing(self, number: int) -> bool:
-        row = self._row_of.get(number)
-        return row is None or self._requested[row] is None
+    def _missing(self, numbers: Sequence[int]) -> list[int]:
+        row_of, requested = self._row_of, self._requested
+        return [number for number in numbers if (row := row_of.get(number)) is None or requested[row] is None]
 
     def _follow(self, connection: apsw.Connection) -> None:
         """Drop the sessions that have changed since the last call."""
@@ -182,6 +191,7 @@ class PassageTable:
         seq, upkeep = log_state(connection)
         touches = read_touches(connection)
         if touches != self._touches:
+            self._unexplained = touches if touches == self._touches + 1 else -1
             self._touches = touches
             self._counting += 1
         if not 0 <= seq - self._cursor <= _MAX_CHANGES or upkeep != self._upkeep:
