@@ -47,11 +47,15 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
-class ImmediateEncoder(Protocol):
-    """An encoder that can also work on the event loop, while nothing else waits for either of them."""
+class LoneEncoder(Protocol):
+    """An encoder that is faster with one text while no other waits."""
 
     def encode_now(self, text: str, *, query: bool) -> Vector | None:
-        """Return the vector of a text; None if it is not ready to."""
+        """Return the vector of a short text, on the event loop; None if it is not ready to."""
+        ...
+
+    async def encode_alone(self, text: str, *, query: bool) -> Vector:
+        """Return the vector of a text, without blocking the event loop."""
         ...
 
 
@@ -259,16 +263,16 @@ class BatchingEmbedder:
                     item.request.deliver(item.position, vector)
 
     async def _encode(self, batch: Sequence["_QueuedText"], *, query: bool) -> Sequence[Vector]:
-        encoder = self._encoder
-        if isinstance(encoder, ImmediateEncoder) and self._is_alone(batch[0]):
-            vector = encoder.encode_now(batch[0].text, query=query)
-            if vector is not None:
-                return [vector]
+        encoder, item = self._encoder, batch[0]
+        if isinstance(encoder, LoneEncoder) and self._is_alone(item):
+            is_short = len(item.text) <= self._limits.at_once
+            vector = encoder.encode_now(item.text, query=query) if is_short else None
+            return [await encoder.encode_alone(item.text, query=query) if vector is None else vector]
         return await encoder.encode([item.text for item in batch], query=query)
 
     def _is_alone(self, item: "_QueuedText") -> bool:
-        """Return whether a text is short and has met no other, and no two have met a moment ago."""
-        is_only = self._requests == 1 and len(item.request.texts) == 1 and len(item.text) <= self._limits.at_once
+        """Return whether a text has met no other, and no two have met a moment ago."""
+        is_only = self._requests == 1 and len(item.request.texts) == 1
         return is_only and asyncio.get_running_loop().time() >= self._met_at + _SHARED_SECONDS
 
     def _deliver_next(self) -> None:

@@ -1,6 +1,7 @@
 """The bundled model, which is part of the installation, and the one before it, which is a package of its own."""
 
 from dataclasses import replace
+from functools import partial
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,7 +46,8 @@ def _embedder(bundle: ModelBundle, *, threads: int, profile: Profile, query_cach
     model = OnnxModel(replace(bundle, profile=replace(profile, model=name)), threads=threads)
     limits = BatchLimits(alone=_LONG_TEXT, at_once=_SHORT_TEXT, pads=not bundle.alone)
     # A second thread, for short texts beside a long one.
-    return BatchingEmbedder(ThreadedEncoder(model, threads=2), limits=limits, query_cache_size=query_cache_size)
+    encoder = ThreadedEncoder(model, threads=2, encode_alone=partial(model.encode, is_alone=True))
+    return BatchingEmbedder(encoder, limits=limits, query_cache_size=query_cache_size)
 
 
 def former_model_file() -> Path | None:

@@ -2,12 +2,13 @@
 
 import ctypes
 import hashlib
+import math
 import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -33,6 +34,9 @@ _MAX_RUN_TOKENS = 512
 _MAX_PADDING = 8
 _MAX_THREADS = 4
 _REINSTALL = "reinstall scrubjay, or choose another embedder"
+# A text alone is computed by two threads, after so many of them: the second session takes 27 MB, and 50 ms to open.
+_SHARING_THREADS = 2
+_OFTEN_ALONE = 16
 # The names of the token vectors in different exports.
 _OUTPUT_NAMES = ("last_hidden_state", "token_embeddings")
 # The inputs of a model that takes the tokens of all texts in one row, and computes each text by itself.
@@ -75,13 +79,15 @@ class OnnxModel:
             self._profile = replace(self._profile, arithmetic=describe_int8())
         return self._profile
 
-    def encode(self, texts: Sequence[str]) -> list[Vector]:
+    def encode(self, texts: Sequence[str], *, is_alone: bool = False) -> list[Vector]:
+        """Return the vectors of texts; a text that `is_alone`, while no other call runs, is computed faster."""
         tokenizer, session = self._parts()
         if not texts:
             return []
         profile = self._profile
         with translate_errors(self._bundle.hint):
-            rows = session.encode([tokenizer.encode(text) for text in texts], pooling=profile.pooling)
+            tokens = [tokenizer.encode(text) for text in texts]
+            rows = session.encode(tokens, pooling=profile.pooling, is_alone=is_alone)
         vectors = unit_vectors(rows, count=len(texts), dimension=profile.dimension or None, model=profile.model)
         return [blend_unread(vector, tokenizer.unread(text)) for vector, text in zip(vectors, texts, strict=True)]
 
@@ -92,31 +98,30 @@ class OnnxModel:
     def _parts(self) -> tuple[WordPiece, "_Model"]:
         with self._lock:
             if self._loaded is None:
-                bundle = self._bundle
-                file = bundle.file()
-                if bundle.sha256 and file_digest(file, hint=bundle.hint) != bundle.sha256:
-                    raise EmbeddingUnavailable(
-                        "the model file is not the expected one: its SHA-256 differs", hint=bundle.hint
-                    )
-                with translate_errors(bundle.hint):
-                    session = self._open(file)
-                self._loaded = bundle.tokenizer(), session
+                is_alone = self._bundle.alone
+                session = self._open(1 if is_alone else self._threads)
+                inputs = frozenset(input_.name for input_ in session.get_inputs())
+                if inputs == _ONE_BY_ONE:
+                    model = _OneByOne(session, threads=self._threads if is_alone else 1, open_another=self._open)
+                else:
+                    model = _Batches(session, inputs, hint=self._bundle.hint)
+                self._loaded = self._bundle.tokenizer(), model
                 return_free_memory()
             return self._loaded
 
-    def _open(self, file: Path) -> "_Model":
-        is_alone = self._bundle.alone
-        session = open_session(file, threads=1 if is_alone else self._threads)
-        inputs = frozenset(input_.name for input_ in session.get_inputs())
-        if inputs == _ONE_BY_ONE:
-            return _OneByOne(session, threads=self._threads if is_alone else 1)
-        return _Batches(session, inputs, hint=self._bundle.hint)
+    def _open(self, threads: int) -> "InferenceSession":
+        bundle = self._bundle
+        file = bundle.file()
+        if bundle.sha256 and file_digest(file, hint=bundle.hint) != bundle.sha256:
+            raise EmbeddingUnavailable("the model file is not the expected one: its SHA-256 differs", hint=bundle.hint)
+        with translate_errors(bundle.hint):
+            return open_session(file, threads=threads)
 
 
 class _Model(Protocol):
     """A session of onnxruntime that takes tokens."""
 
-    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
+    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str, is_alone: bool) -> NDArray[np.float32]:
         """Return a vector for each text, not normalised."""
         ...
 
@@ -152,18 +157,43 @@ class TextwiseSession:
 
 
 class _OneByOne:
-    """An encoder that takes the tokens of all texts in one row, and pools them itself."""
+    """An encoder that takes the tokens of all texts in one row, and pools them itself.
 
-    def __init__(self, session: "InferenceSession", *, threads: int) -> None:
+    Two threads share a text that is alone: it takes less time, but more of the processor's, since they wait for each
+    other at every operator. Of several texts each thread has its own. The vectors are the same to the bit.
+    """
+
+    def __init__(
+        self, session: "InferenceSession", *, threads: int, open_another: Callable[[int], "InferenceSession"]
+    ) -> None:
         self._texts = TextwiseSession(session, threads=threads)
+        self._open_another = open_another
+        # How many more texts alone it takes.
+        self._alone = _OFTEN_ALONE if threads > 1 else math.inf
+        self._shared: TextwiseSession | None = None
 
-    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
+    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str, is_alone: bool) -> NDArray[np.float32]:
         del pooling
 
         def feed(part: list[int]) -> Mapping[str, NDArray[Any]]:
             return {"ids": np.array([token for position in part for token in token_ids[position]], dtype=np.int64)}
 
-        return self._texts.run([len(tokens) for tokens in token_ids], feed)
+        texts = self._share() if is_alone else self._texts
+        return texts.run([len(tokens) for tokens in token_ids], feed)
+
+    def _share(self) -> TextwiseSession:
+        """Return the session whose threads share a text, once it is open."""
+        self._alone -= 1
+        if self._alone == 0:
+            # It takes as long as many texts.
+            threading.Thread(target=self._open_shared, name="scrubjay-model", daemon=True).start()
+        return self._shared or self._texts
+
+    def _open_shared(self) -> None:
+        # Without it the first session has to do.
+        with suppress(EmbeddingUnavailable):
+            self._shared = TextwiseSession(self._open_another(_SHARING_THREADS), threads=1)
+            return_free_memory()
 
 
 class _Batches:
@@ -178,7 +208,8 @@ class _Batches:
             raise EmbeddingUnavailable("the model is not a text encoder with a vector for each token", hint=hint)
         self._output = hidden[0]
 
-    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str) -> NDArray[np.float32]:
+    def encode(self, token_ids: Sequence[Sequence[int]], *, pooling: str, is_alone: bool) -> NDArray[np.float32]:
+        del is_alone
         runs = list(_split_into_runs(token_ids))
         rows = [self._run([token_ids[position] for position in run], pooling=pooling) for run in runs]
         places = np.argsort(np.concatenate(runs))

@@ -1,7 +1,7 @@
 """Runs a local model in its own thread, so that the event loop never waits for it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -34,13 +34,16 @@ class LocalMediaModel(LocalModel, Protocol):
         ...
 
 
-class ThreadedEncoder:
-    """An encoder over a local model."""
+Encode = Callable[[Sequence[str]], list[Vector]]
 
-    def __init__(self, model: LocalModel, *, threads: int = 1) -> None:
+
+class ThreadedEncoder:
+    """An encoder over a local model; `encode_alone` is its way to compute one text while no other waits."""
+
+    def __init__(self, model: LocalModel, *, threads: int = 1, encode_alone: Encode | None = None) -> None:
         self._model = model
         self._profile: Profile | None = None
-        self._is_shared = threads > 1
+        self._encode_alone = encode_alone
         self._thread = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="scrubjay-embedding")
 
     async def profile(self) -> Profile:
@@ -56,9 +59,16 @@ class ThreadedEncoder:
 
     def encode_now(self, text: str, *, query: bool) -> Vector | None:
         """Return the vector of a text without a thread; None if the model is not loaded, or needs its own thread."""
-        if self._profile is None or not self._is_shared:
+        if self._profile is None or self._encode_alone is None:
             return None
-        (vector,) = self._model.encode(_prefixed([text], self._profile, query=query))
+        (vector,) = self._encode_alone(_prefixed([text], self._profile, query=query))
+        return vector
+
+    async def encode_alone(self, text: str, *, query: bool) -> Vector:
+        """Return the vector of a text in a thread, as fast as the model can while no other text waits."""
+        prefixed = _prefixed([text], await self.profile(), query=query)
+        encode = self._encode_alone or self._model.encode
+        (vector,) = await asyncio.get_running_loop().run_in_executor(self._thread, encode, prefixed)
         return vector
 
     async def close(self) -> None:

@@ -114,6 +114,10 @@ class QuickEncoder(RecordingEncoder):
             raise EmbeddingUnavailable("a bad text")
         return vector_of(text)
 
+    async def encode_alone(self, text: str, *, query: bool) -> Vector:
+        (vector,) = await self.encode([f"alone {text}"], query=query)
+        return vector
+
 
 async def test_a_short_text_that_meets_no_other_is_embedded_at_once() -> None:
     toy = QuickEncoder()
@@ -121,11 +125,11 @@ async def test_a_short_text_that_meets_no_other_is_embedded_at_once() -> None:
     assert equal(await embedder.embed(["short"]), [vector_of("short")])
     assert equal([await embedder.embed_query("who")], [vector_of("who")])
     assert (toy.at_once, toy.batches) == (["short", "?who"], [])
-    assert equal(await embedder.embed(["longer"]), [vector_of("longer")])
+    assert equal(await embedder.embed(["longer"]), [vector_of("alone longer")])
     assert equal(await embedder.embed(["a", "b"]), [vector_of("a"), vector_of("b")])
     toy.is_ready = False
-    assert equal(await embedder.embed(["c"]), [vector_of("c")])
-    assert toy.batches == [["longer"], ["a", "b"], ["c"]]
+    assert equal(await embedder.embed(["c"]), [vector_of("alone c")])
+    assert toy.batches == [["alone longer"], ["a", "b"], ["alone c"]]
     toy.is_ready = True
     with pytest.raises(EmbeddingUnavailable, match="a bad text"):
         await embedder.embed(["bad"])

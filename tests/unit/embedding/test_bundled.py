@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import hashlib
+import shutil
 import subprocess
 import sys
 import threading
@@ -77,6 +78,36 @@ def test_several_threads_give_what_one_gives() -> None:
     single, several = (OnnxModel(ENCODER, threads=threads) for threads in (1, 3))
     for count in (1, 2, 3, len(TEXTS)):
         assert all(map(np.array_equal, single.encode(TEXTS[:count]), several.encode(TEXTS[:count])))
+
+
+def test_a_text_that_is_alone_has_the_vector_that_it_has_beside_others() -> None:
+    # Exactly, whether one thread computes it or, after many such texts, two.
+    single, several = OnnxModel(ENCODER, threads=1), OnnxModel(ENCODER, threads=2)
+    texts = [*TEXTS, *(" ".join(["The jay hid acorns near the old oak, 7 of them."] * count) for count in range(1, 26))]
+    vectors = single.encode(texts)
+    others = set(threading.enumerate())
+    for _ in range(2):
+        for text, vector in zip(texts, vectors, strict=True):
+            (alone,) = several.encode([text], is_alone=True)
+            assert np.array_equal(alone, vector)
+        for thread in set(threading.enumerate()) - others:
+            # It opens the session of the second round.
+            thread.join()
+
+
+def test_texts_alone_have_their_vectors_also_if_the_file_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "encoder.onnx"
+    shutil.copyfile(ENCODER.file(), file)
+    model = OnnxModel(replace(ENCODER, file=lambda: file), threads=2)
+    (first,) = model.encode(["The jay hid acorns"])
+    file.unlink()
+    others = set(threading.enumerate())
+    for _ in range(20):
+        (alone,) = model.encode(["The jay hid acorns"], is_alone=True)
+        assert np.array_equal(alone, first)
+    for thread in set(threading.enumerate()) - others:
+        thread.join()
+    assert np.array_equal(model.encode(["The jay hid acorns"], is_alone=True)[0], first)
 
 
 def test_measured_similarities_have_not_changed() -> None:
