@@ -25,7 +25,7 @@ from scrubjay.vectors.edge_codec import create_shard, edge_errors, edge_filter, 
 
 Hits = list[tuple[int, float]]
 
-FORMAT = 1
+FORMAT = 2
 _SHARD = "shard"
 _META = "scrubjay.json"
 _UNFLUSHED = "unflushed"
