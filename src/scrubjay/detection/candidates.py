@@ -204,6 +204,8 @@ def most_words_in_common(
     statement: MemoryStatement, others: Sequence[MemoryStatement], *, most: int, least: int = 1
 ) -> list[MemoryStatement]:
     """Return the statements that have the most words in common with one, at least so many."""
+    if not others:
+        return []
     words, relation_words = _words(statement.text), set(alternative_words(statement.text) or ())
     shared: list[tuple[int, MemoryStatement]] = []
     for other in others:
