@@ -60,9 +60,7 @@ class Boilerplate:
 
     def includes(self, memory: Memory, statement: str) -> bool:
         """Check whether a statement of a note is boilerplate."""
-        if not self.keys and not _has_formal_lines(statement):
-            return False
-        return is_formal(memory, statement) or (_line_key(statement) in self.keys and _is_note(memory.content))
+        return _is_note(memory.content) and (_has_formal_lines(statement) or _line_key(statement) in self.keys)
 
     def without_heading(self, statement: str) -> str:
         """Return a statement without the template's heading over it; a heading of its own may name its subject."""
@@ -83,7 +81,7 @@ def is_formal(memory: Memory, statement: str) -> bool:
 
     A text of one statement is no note: its writer meant it.
     """
-    return _has_formal_lines(statement) and _is_note(memory.content)
+    return _is_note(memory.content) and _has_formal_lines(statement)
 
 
 def find_boilerplate(memory: Memory, statements: Iterable[str], others: Mapping[str, Memory]) -> Boilerplate:

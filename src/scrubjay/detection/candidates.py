@@ -204,6 +204,8 @@ def most_words_in_common(
     statement: MemoryStatement, others: Sequence[MemoryStatement], *, most: int, least: int = 1
 ) -> list[MemoryStatement]:
     """Return the statements that have the most words in common with one, at least so many."""
+    if not others:
+        return []
     words, relation_words = _words(statement.text), set(alternative_words(statement.text) or ())
     shared: list[tuple[int, MemoryStatement]] = []
     for other in others:
@@ -273,18 +275,18 @@ def _with_same_relation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatementTerms:
-    """The terms of a new statement; `relation` are other words for its relation, None if that has many values."""
+    """A new statement's text and terms; `relation` are other words for its relation, None if that has many values."""
 
+    text: str
     terms: frozenset[str]
     relation: frozenset[str] | None
-    is_change: bool
 
     @classmethod
     def of(cls, text: str) -> "_StatementTerms":
         relation_words = alternative_words(text)
         return cls(
+            text=text,
             terms=frozenset(running_terms_of(text)),
-            is_change=may_change(text),
             relation=None if relation_words is None else frozenset(running_terms_of(" ".join(relation_words))),
         )
 
@@ -295,12 +297,16 @@ class _StatementTerms:
         # Two statements of a relation with one value need share no more than a word for it.
         if self.relation is not None and not (self.relation | self.terms).isdisjoint(passage_terms):
             return True
-        shared = len(self.terms.intersection(passage_terms))
+        count, shared = len(self.terms), len(self.terms.intersection(passage_terms))
+        # Most share too little, whatever else they say.
+        if shared < _MIN_SHARE * count and (shared == 0 or not may_change(self.text)):
+            return False
+        if shared >= max(1, min(_MIN_WORDS, count)):
+            return True
         # One common word is enough in a short statement, or beside a word for a change.
-        is_near = cosine is not None and cosine >= _NEAR and (len(self.terms) <= _FEW_TERMS or self.is_change)
+        is_near = cosine is not None and cosine >= _NEAR and (count <= _FEW_TERMS or may_change(self.text))
         is_enough = is_near or not _CHANGE_WORDS.isdisjoint(passage_terms)
-        least = 1 if is_enough else min(_MIN_WORDS, len(self.terms))
-        return shared >= least and (self.is_change or shared >= _MIN_SHARE * len(self.terms))
+        return shared > 0 if is_enough else count == 0
 
 
 def _is_record(memory: Memory) -> bool:

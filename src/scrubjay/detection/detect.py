@@ -362,6 +362,8 @@ class _Comparison:
 
     def within_memory(self, new: Sequence[MemoryStatement], *, near: Collection[str]) -> Iterator[ConflictRecord]:
         """Return contradictions of the memory with its content, its latest observations, and those in `near`."""
+        if not self.memory.observations:
+            return  # The sentences of one text are not compared with each other.
         first = len(self.memory.observations) - _MAX_OWN
         own = [
             MemoryStatement(text=observation.text, observation=number)
@@ -372,7 +374,6 @@ class _Comparison:
         compared = set[frozenset[str]]()
         for statement in new:
             others = [other for other in own if other.text != statement.text]
-            # The sentences of one text are not compared with each other.
             others += content if statement.observation is not None else []
             for other in most_words_in_common(statement, others, most=_MAX_OWN_COMPARED):
                 pair = frozenset((statement.text, other.text))

@@ -25,7 +25,7 @@ from scrubjay.vectors.edge_codec import create_shard, edge_errors, edge_filter, 
 
 Hits = list[tuple[int, float]]
 
-FORMAT = 1
+FORMAT = 2
 _SHARD = "shard"
 _META = "scrubjay.json"
 _UNFLUSHED = "unflushed"
@@ -86,6 +86,8 @@ class EdgeIndex:
         self._folder = folder
         self._shard = shard
         self._meta = meta
+        self._cursor = meta.cursor
+        self._added = meta.added
         self._tuning = tuning
         self._unflushed = 0
         self._is_on_disk = False
@@ -133,7 +135,7 @@ class EdgeIndex:
     @property
     def cursor(self) -> int:
         """The last change that is applied."""
-        return self._meta.cursor
+        return self._cursor
 
     @property
     def points(self) -> int:
@@ -144,7 +146,7 @@ class EdgeIndex:
     @property
     def added(self) -> int:
         """The number of points added since the index was last optimised."""
-        return self._meta.added
+        return self._added
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
         """Delete the stale points, add the new ones, and move the cursor."""
@@ -161,7 +163,8 @@ class EdgeIndex:
             slice_ = points[start : start + _SLICE]
             self._update(edge.UpdateOperation.upsert_points([edge_point(point) for point in slice_]))
             await _pause(start + _SLICE < len(points))
-        self._meta = replace(self._meta, cursor=cursor, added=self._meta.added + len(points))
+        self._cursor = cursor
+        self._added += len(points)
         self._unflushed += len(points) + len(stale)
         if self._is_on_disk and self._unflushed >= self._tuning.flush_every:
             self.flush()
@@ -194,7 +197,8 @@ class EdgeIndex:
         """Make the applied changes durable, then the cursor."""
         with edge_errors("flush"):
             self._shard.flush()
-            _write_meta(self._folder, replace(self._meta, points=self._shard.info().points_count))
+            points = self._shard.info().points_count
+            _write_meta(self._folder, replace(self._meta, cursor=self._cursor, points=points, added=self._added))
         self._unflushed = 0
         self._is_on_disk = True
 
@@ -203,7 +207,7 @@ class EdgeIndex:
         with edge_errors("optimise"):
             self._shard.optimize()
             self._has_graph = self._shard.info().indexed_vectors_count > 0
-        self._meta = replace(self._meta, added=0)
+        self._added = 0
 
     async def close(self) -> None:
         """Make the applied changes durable, and close the shard."""

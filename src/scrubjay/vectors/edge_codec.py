@@ -1,9 +1,12 @@
 """Translates points, filters and errors to and from Qdrant Edge."""
 
+from array import array
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
+from typing import cast
 
 import qdrant_edge as edge
 
@@ -51,7 +54,7 @@ def create_shard(folder: Path, *, dimension: int, links_from: int, exact_up_to: 
     # Graph links for a payload field make optimising several times slower: only those of the tenant are worth it.
     for field, schema in (
         (TENANT, edge.KeywordIndexParams(is_tenant=True, enable_hnsw=True)),
-        (FACETS, edge.KeywordIndexParams(enable_hnsw=False)),
+        (FACETS, edge.IntegerIndexParams(lookup=True, range=False, enable_hnsw=False)),
         (AT, edge.IntegerIndexParams(lookup=False, range=True, enable_hnsw=False)),
     ):
         shard.update(edge.UpdateOperation.create_field_index(field, schema))
@@ -66,7 +69,9 @@ def load_shard(folder: Path, *, dimension: int) -> edge.EdgeShard:
 
 def edge_point(point: Point) -> edge.Point:
     """Return a point as Edge stores it."""
-    return edge.Point(point.id, point.vector.tolist(), payload_of(point))
+    payload = payload_of(point)
+    numbers = [facet_number(text) for text in cast("list[str]", payload[FACETS])]
+    return edge.Point(point.id, _floats(point.vector), {**payload, FACETS: numbers})
 
 
 def edge_query(vector: Vector, filter: edge.Filter, *, limit: int, ef: int, exact: bool) -> edge.QueryRequest:
@@ -78,7 +83,7 @@ def edge_query(vector: Vector, filter: edge.Filter, *, limit: int, ef: int, exac
         exact=exact,
         acorn=edge.AcornSearchParams(enable=filtered),
     )
-    return edge.QueryRequest(limit=limit, query=edge.Query.Nearest(vector.tolist()), filter=filter, params=params)
+    return edge.QueryRequest(limit=limit, query=edge.Query.Nearest(_floats(vector)), filter=filter, params=params)
 
 
 def edge_filter(space: str, filter: Filter) -> edge.Filter:
@@ -99,10 +104,26 @@ def _filter(space: str, filter: Filter) -> edge.Filter:
 def _condition(condition: Condition) -> edge.FieldCondition:
     if isinstance(condition, Between):
         return edge.FieldCondition(key=condition.field, range=edge.RangeFloat(gte=condition.since, lt=condition.until))
-    first, *others = condition.texts
-    return edge.FieldCondition(
-        key=condition.field, match=edge.MatchAny(list(condition.texts)) if others else edge.MatchValue(first)
-    )
+    is_number = condition.field == FACETS
+    first, *others = values = [facet_number(text) if is_number else text for text in condition.texts]
+    # Its list is of texts or of numbers, and this one is too.
+    match = edge.MatchAny(cast("list[str]", values)) if others else edge.MatchValue(first)
+    return edge.FieldCondition(key=condition.field, match=match)
+
+
+# Most points have the facets of others.
+@lru_cache(maxsize=8_192)
+def facet_number(facet: str) -> int:
+    """Return a facet as a number, which the engine takes in for a third of what a text costs, and tests faster.
+
+    That any two of a million facets have the same number has a chance of one in ten millions.
+    """
+    return int.from_bytes(blake2b(facet.encode(), digest_size=8).digest()) >> 1
+
+
+def _floats(vector: Vector) -> list[float]:
+    """Return a vector as the engine reads it fastest: without an object of Python for each number beforehand."""
+    return cast("list[float]", array("f", vector.tobytes()))
 
 
 def _vectors(dimension: int) -> edge.EdgeVectorParams:

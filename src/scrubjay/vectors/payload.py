@@ -40,11 +40,10 @@ Condition = OneOf | Between
 def payload_of(point: Point) -> Payload:
     """Return the fields of a point. Space and state are in one field, because every search filters by both."""
     state = next((facet for facet in point.facets if facet.startswith(_STATE)), _STATE)
-    return {
-        TENANT: _tenant(point.space, state),
-        FACETS: [_text(facet) for facet in point.facets if facet != state],
-        AT: point.at,
-    }
+    facets = [facet for facet in point.facets if facet != state]
+    # Nearly all are plain, and looked at together.
+    texts = facets if "".join(facets).isascii() else list(map(_text, facets))
+    return {TENANT: _tenant(point.space, state), FACETS: texts, AT: point.at}
 
 
 def conditions_of(space: str, filter: Filter) -> list[Condition]:

@@ -130,7 +130,7 @@ class TestOnDisk:
 
 
 class TestForeign:
-    @pytest.mark.parametrize(("field", "value"), [("store_id", "t"), ("model", "n"), ("dimension", 32), ("format", 2)])
+    @pytest.mark.parametrize(("field", "value"), [("store_id", "t"), ("model", "n"), ("dimension", 32), ("format", 1)])
     async def test_an_index_of_something_else_is_refused(self, tmp_path: Path, field: str, value: str | int) -> None:
         await fill(tmp_path / "i")
         path = tmp_path / "i" / "scrubjay.json"

@@ -56,6 +56,7 @@ _Row = tuple[
 ]
 # The class does the same, but with a call in Python for each of some hundred.
 _make = cast("Callable[[type[StoredPassage], tuple[object, ...]], StoredPassage]", tuple.__new__)
+_make_row = cast("Callable[[type[RankedRow], tuple[StoredPassage, int]], RankedRow]", tuple.__new__)
 
 
 class RankedRow(NamedTuple):
@@ -73,6 +74,8 @@ def stored_passages(
     if space_no is None or not ids:
         return []
     passages = [row.passage for row in ranked_rows(connection, space_no, ids, around=around)]
+    if around < 1:
+        return passages
     read = {passage.id for passage in passages}
     neighbours = [side for passage in passages for side in (passage.before, passage.after)]
     adjacent = {number for side in neighbours for number in side[:1]} - read
@@ -126,13 +129,13 @@ def session_rows(
 
 def _ranked(rows: Iterable[_Row]) -> list[RankedRow]:
     return [
-        RankedRow(
+        _make_row(RankedRow, (
             _make(StoredPassage, (
                 number, id_text(raw_id), observation, start, end, digest, terms, date, speaker, question, tier,
                 relevance, confirmed, accesses, _numbers(before) if before else (), _numbers(after) if after else (),
             )),
             session,
-        )
+        ))
         for number, raw_id, observation, start, end, digest, terms, date, speaker, question, tier, relevance, confirmed,
             accesses, session, before, after in rows
     ]  # fmt: skip

@@ -436,12 +436,19 @@ class _Phrases:
 
     pattern: re.Pattern[str]
     by_word: Mapping[str, re.Pattern[str]]
+    # Of each of these phrases, a part that is in every text with it.
+    parts: Mapping[str, tuple[str, ...]]
 
     def may_be_among(self, words: Iterable[str]) -> bool:
         return not self.by_word.keys().isdisjoint(words)
 
     def is_in(self, plain: str, words: AbstractSet[str]) -> bool:
-        return any(self.by_word[word].search(plain) for word in self.by_word.keys() & words)
+        for word in self.by_word.keys() & words:
+            # Letters of other scripts may be equal only where case does not count.
+            may_be_in = not plain.isascii() or any(part in plain for part in self.parts[word])
+            if may_be_in and self.by_word[word].search(plain):
+                return True
+        return False
 
 
 def _read_phrases(name: str) -> _Phrases:
@@ -451,7 +458,8 @@ def _read_phrases(name: str) -> _Phrases:
     by_word: defaultdict[str, list[str]] = defaultdict(list)
     for phrase in phrases:
         by_word[max(_WORD.findall(phrase), key=len)].append(phrase)
-    return _Phrases(_any_of(phrases), {word: _any_of(having) for word, having in by_word.items()})
+    parts = {word: tuple([max(each.split("*"), key=len) for each in having]) for word, having in by_word.items()}
+    return _Phrases(_any_of(phrases), {word: _any_of(having) for word, having in by_word.items()}, parts)
 
 
 def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:

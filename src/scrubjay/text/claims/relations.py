@@ -194,29 +194,31 @@ def _match_change(text: str) -> re.Match[str] | None:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _single_valued(text: str) -> _Relation | None:
-    relation = next(_read_relations(text, SINGLE_VALUED_PATTERNS), None)
+    relation = next(_read_relations(text, _SINGLE_VALUED_LIST), None)
     return None if relation is None or parse_statement(text).denials else relation
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _current_relation(text: str) -> _Relation | None:
-    relation = next(_read_relations(text, HELD_PATTERNS), None)
+    relation = next(_read_relations(text, _HELD_LIST), None)
     return None if relation is None or parse_statement(text).denials else relation
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _ended_relations(text: str) -> tuple[_Relation, ...]:
     # To leave Rome may end a residence or a job.
-    return tuple(_read_relations(text, ENDED_PATTERNS))
+    return tuple(_read_relations(text, _ENDED_LIST))
 
 
-def _read_relations(text: str, patterns: "tuple[RelationPattern, ...]") -> Iterator[_Relation]:
+def _read_relations(text: str, listed: "_PatternList") -> Iterator[_Relation]:
     """Return the relation of a statement by each pattern that it matches."""
     plain = _simplify(text)
     # Letters of other scripts may be equal to a hint only after folding: then all patterns are tried.
     low = plain.lower() if plain.isascii() else ""
-    for pattern in patterns:
-        if low and not _has_one_of(pattern.hints, low):
+    # Several patterns have the same hints: each is looked for once.
+    present, words = {hint for hint in listed.hints if hint in low}, low.split(" ")
+    for pattern in listed.patterns:
+        if low and (present.isdisjoint(pattern.hints) or (pattern.words and pattern.words.isdisjoint(words))):
             continue
         match = pattern.compiled.match(plain)
         relation = _read_match(pattern.relation, match, loose=pattern.loose) if match else None
@@ -291,13 +293,14 @@ class RelationPattern(NamedTuple):
     """A relation, a regular expression for it, and whether the rest of the statement may differ (`loose`).
 
     The expression has a `value`, and may have `who`, `how` and `rest`. All texts that match have one of the `hints`, in
-    lower case, which is cheap to test.
+    lower case, and one of the `words`, if any, between spaces: both are cheap to test.
     """
 
     relation: str
     expression: str
     loose: bool
     hints: tuple[str, ...]
+    words: frozenset[str] = frozenset()
 
     @property
     def compiled(self) -> re.Pattern[str]:
@@ -308,6 +311,10 @@ class RelationPattern(NamedTuple):
 @cache
 def _compile(expression: str) -> re.Pattern[str]:
     return re.compile(expression)
+
+
+def _first_words(phrases: Iterable[str]) -> frozenset[str]:
+    return frozenset(phrase.split()[0] for phrase in phrases)
 
 
 def _alternatives(words: frozenset[str]) -> str:
@@ -331,7 +338,11 @@ _A = r"(?:an? |the |our |my )?"
 _THEIR = r"(?:my|his|her|their|our|the)"
 _TO = rf"(?:(?:was|were|is|has been|have been|got|will be) )?{_alternatives(CHANGES)}(?: \w+){{0,2}}? to"
 _BECOMES = rf"(?:{_IS}|=|{_TO})"
-_QUALIFIED = r"(?:favou?rite|preferred|default|main|primary|current|maximum|minimum|max|min|official|chosen)"
+_QUALIFIERS = (
+    "favourite", "favorite", "preferred", "default", "main", "primary", "current", "maximum", "minimum", "max", "min",
+    "official", "chosen",
+)  # fmt: skip
+_QUALIFIED = f"(?:{'|'.join(_QUALIFIERS)})"
 _OF = r"(?: (?:of|for|in|on) (?:the |our |my |this )?[\w'-]+(?: [\w'-]+)?)?"
 _ATTRIBUTE = rf"(?:[\w'./-]+ ){{0,5}}?(?i:{_QUALIFIED} [\w-]+(?: [\w-]+)?|{_alternatives(ATTRIBUTES | ROLES)}){_OF}"
 _OWNED = r"(?i:the|my|our|this|his|her|their|[\w-]+'s)"
@@ -353,6 +364,16 @@ _PASTIMES = r"plays?|drinks?|eats?|smokes?|takes?|uses?|does|do|practi[cs]es?|st
 _IN_IS = (" is ", " are ", " am ", " will be ", " has become ", " became ")
 _IN_BECOMES = (*_IN_IS, " = ", " to ")
 
+_SEATED = rf"^(?P<who>{_OWNED} (?:[\w-]+ )?(?:{'|'.join(_SEATS)})) {_IS} in {_NAMED}"
+_IS_SETTLED = rf"^{_THING} {_IS} (?P<how>{_alternatives(_SETTLED)} (?:in|on|at|with|by|to|for)) {_A}{_ANY}{_REST}"
+_HAS_VALUE = rf"^(?P<who>{_ATTRIBUTE}) {_BECOMES} {_PLACED}{_A}{_ANY}{_REST}"
+# What a text must have to match, where that says more than the hints.
+_NEEDED_WORDS = {
+    _SEATED: _first_words(_SEATS),
+    _IS_SETTLED: _first_words(_SETTLED),
+    _HAS_VALUE: _first_words((*_QUALIFIERS, *ATTRIBUTES, *ROLES)),
+}
+
 _RESIDENCE = (
     (
         "lives in",
@@ -361,7 +382,7 @@ _RESIDENCE = (
         ("live", "living", "resid", "based", "located", "stays"),
     ),
     ("lives in", rf"{_DOES}(?i:moved|relocated)(?: back)? (?:to|into) {_NAMED}", True, ("moved", "relocated")),
-    ("lives in", rf"^(?P<who>{_OWNED} (?:[\w-]+ )?(?:{'|'.join(_SEATS)})) {_IS} in {_NAMED}", True, _SEATS),
+    ("lives in", _SEATED, True, _IN_IS),
     ("works for", rf"{_DOES}(?i:works?|working|employed) (?:at|for|by) {_NAMED}", True, ("work", "employed")),
     ("works for", rf"{_DOES}(?i:{_JOB}) {_NAMED}", True, ("started", "job", "position", "role")),
     ("works for", rf"{_DOES}(?i:left|quit) [\w'&. -]{{1,30}}? {_NEXT}{_NAMED}", True, ("left ", "quit ")),
@@ -395,13 +416,8 @@ _SINGLE_VALUED = (
         False,
         ("use", "using"),
     ),
-    (
-        "is",
-        rf"^{_THING} {_IS} (?P<how>{_alternatives(_SETTLED)} (?:in|on|at|with|by|to|for)) {_A}{_ANY}{_REST}",
-        False,
-        tuple(sorted(_SETTLED)),
-    ),
-    ("is", rf"^(?P<who>{_ATTRIBUTE}) {_BECOMES} {_PLACED}{_A}{_ANY}{_REST}", False, _IN_BECOMES),
+    ("is", _IS_SETTLED, False, _IN_IS),
+    ("is", _HAS_VALUE, False, _IN_BECOMES),
     ("is", rf"^(?P<value>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?) {_IS} {_ROLE}{_END}", False, _IN_IS),
     ("is", rf"^{_OWNED_THING} {_BECOMES} {_PLACED}{_A}{_MARKED}{_REST}", False, _IN_BECOMES),
     ("is", rf"^{_OWNED_THING} {_BECOMES} (?P<how>in )(?P<value>\w+ [A-Z0-9]\w*){_END}", False, _IN_BECOMES),
@@ -462,8 +478,24 @@ _HELD = (
 )
 # Relations with one value, the ends of relations, and the relations that such an end contradicts.
 SINGLE_VALUED_PATTERNS, ENDED_PATTERNS, HELD_PATTERNS = (
-    tuple(RelationPattern(relation, expression, loose, hints) for relation, expression, loose, hints in rows)
+    tuple(RelationPattern(*row, words=_NEEDED_WORDS.get(row[1], frozenset())) for row in rows)
     for rows in (_SINGLE_VALUED, _ENDED, _HELD)
+)
+
+
+class _PatternList(NamedTuple):
+    """Patterns, and all of their hints."""
+
+    patterns: tuple[RelationPattern, ...]
+    hints: tuple[str, ...]
+
+    @classmethod
+    def of(cls, patterns: tuple[RelationPattern, ...]) -> "_PatternList":
+        return cls(patterns, tuple(dict.fromkeys(hint for pattern in patterns for hint in pattern.hints)))
+
+
+_SINGLE_VALUED_LIST, _ENDED_LIST, _HELD_LIST = map(
+    _PatternList.of, (SINGLE_VALUED_PATTERNS, ENDED_PATTERNS, HELD_PATTERNS)
 )
 CHANGE = re.compile(
     r"\b(?:switch\w*|mov\w+|migrat\w+|chang\w+|convert\w*|transition\w*|upgrad\w+|downgrad\w+) (?:\w+ ){0,3}?"

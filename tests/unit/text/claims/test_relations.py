@@ -80,6 +80,7 @@ def test_every_match_of_a_pattern_has_one_of_its_hints(pattern: RelationPattern)
     matching = [text for text in _STATEMENTS if pattern.compiled.match(text)]
     assert matching
     assert all(any(hint in text.lower() for hint in pattern.hints) for text in matching)
+    assert not pattern.words or not any(pattern.words.isdisjoint(text.lower().split(" ")) for text in matching)
 
 
 @pytest.mark.parametrize(
