@@ -117,7 +117,8 @@ def test_a_name_that_repeats_the_text_adds_nothing() -> None:
 
 def test_a_passage_is_found_by_its_day_but_not_by_the_hour() -> None:
     date = datetime(2023, 5, 7, 14, 33, tzinfo=UTC)
-    memory = a_memory("tea\n\n" * 400, source=Source(at=date), created_at=START)
+    # Its name is among its terms.
+    memory = a_memory("tea\n\n" * 400, name="tea", source=Source(at=date), created_at=START)
     passages = passages_of(memory)
     assert len(passages) > 1
     for passage in passages:
