@@ -9,12 +9,18 @@ from pathlib import Path
 from scrubjay.client import MemoryClient
 from scrubjay.model.change import Origin
 from scrubjay.model.memory import State
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Filter, facet, tag_facet
 from scrubjay.storage.codec import train
+from scrubjay.vectors.edge_codec import facet_number
 from tests.scenarios.wiring import Wiring, files_with, open_wiring, run_command
 
 WORD = "qzvorplax"
-SECRET = [WORD.encode()[:8]]
+# The vector index knows labels by numbers.
+NUMBERS = [facet_number(label) for label in (facet("entity", WORD), tag_facet(WORD))]
+SECRET = [
+    WORD.encode()[:8],
+    *(form for number in NUMBERS for form in (str(number).encode(), number.to_bytes(8, "little"))),
+]
 # A little more than the first training of a dictionary needs.
 MANY = 210
 
