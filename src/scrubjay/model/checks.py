@@ -26,6 +26,8 @@ def require_text(value: object, *, field: str) -> str:
     """Return a text that can be encoded as UTF-8."""
     if not isinstance(value, str):
         raise wrong_type(field, "a text", value)
+    if value.isascii():
+        return value
     try:
         value.encode()
     except UnicodeEncodeError as error:

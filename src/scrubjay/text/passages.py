@@ -26,13 +26,9 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # Before a letter or a digit it is a part of an address.
 _QUESTION_MARK = re.compile("\\?(?!\\w)|[\uff1f\u061f]")
 # Who says this talks to another. A small "i" is a word of other languages, and a name of many things.
-_TALKING = re.compile(
-    r"\b(?:I|I['\u2019](?:m|ve|d|ll)|[Yy]ou|[Yy]our|[Ii]ch|[Dd]u|[Dd]ir|[Jj]e|[Tt]u|[Tt]oi|[Yy]o|[Tt]\u00fa|[Ii]o|[Ee]u|[Ii]k|[Jj]ij)\b"
-)
-
-_TALKING_WORDS = frozenset(
-    "I You you Your your Ich ich Du du Dir dir Je je Tu tu Toi toi Yo yo Io io Eu eu Ik ik Jij jij".split()
-)
+_TALKING_WORDS = "you your ich du dir je tu toi yo t\u00fa io eu ik jij".split()
+_TALKING = frozenset(["I", *_TALKING_WORDS, *map(str.capitalize, _TALKING_WORDS)])
+_TALK = re.compile(rf"\b(?:{'|'.join(sorted(_TALKING))})\b")
 _REPLYING = re.compile(
     r"(?:yes|yeah|no|ok|okay|sure|thanks|hi|hey|hello|ja|nein|oui|non|merci|s\u00ed|sim|nee)\b", re.IGNORECASE
 )
@@ -140,8 +136,8 @@ def _asks(text: str) -> int:
 
 def _is_talk(text: str) -> bool:
     if text.isascii() and "_" not in text:
-        return not _TALKING_WORDS.isdisjoint(ascii_words(text))
-    return _TALKING.search(text) is not None
+        return not _TALKING.isdisjoint(ascii_words(text))
+    return _TALK.search(text) is not None
 
 
 def _is_spoken(text: str, memory: Memory, subject: tuple[str, ...]) -> bool:

@@ -97,11 +97,8 @@ def _require_session(draft: Draft) -> None:
 
 def text(value: object, *, field: str, limit: int) -> str:
     """Check a text that any store can keep byte for byte."""
-    if isinstance(value, str) and value.isascii():
-        checked, size = value, len(value)
-    else:
-        checked = require_text(value, field=field)
-        size = len(checked.encode())
+    checked = require_text(value, field=field)
+    size = len(checked) if checked.isascii() else len(checked.encode())
     if size > limit:
         raise TooLarge(
             f"{field} has {size:,} bytes; the limit is {limit:,}",
