@@ -16,10 +16,9 @@ from benchmarks.memories import CALLER
 from benchmarks.timing import busy_seconds, resident_mb
 from scrubjay.client import MemoryClient
 from scrubjay.locking import FileLock
-from scrubjay.paths import daemon_file, socket_file
+from scrubjay.paths import daemon_file, read_daemon_record, socket_file
 from scrubjay.rpc.client import RpcClient
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.lock import read_daemon_record
 
 # The command as users have it on their path.
 SCRUBJAY = str(Path(sysconfig.get_path("scripts")) / "scrubjay")

@@ -10,6 +10,8 @@ _FOLDER = "scrubjay"
 _SOCKET = "daemon.sock"
 # The name of a socket has up to 108 bytes on Linux and 104 elsewhere, including the final NUL.
 _MAX_SOCKET_PATH = 103
+_MAX_RECORD = 65_536
+_READS = 3
 
 
 def data_folder(folder: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Path:
@@ -76,16 +78,32 @@ def known_socket(data: Path) -> Path:
         return expected
     # Outside the data folder the path depends on the environment, and that of the daemon may differ.
     try:
-        recorded = Path(json.loads(daemon_file(data).read_bytes())["socket"])
+        recorded = Path(str(read_daemon_record(data)["socket"]))
         # A copied data folder contains the record of the original; the name of the socket identifies the folder.
         return recorded if recorded.name == expected.name and recorded.exists() else expected
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError):
         return expected
 
 
 def daemon_file(data: Path) -> Path:
-    """Return the lock file of the daemon, which contains its pid."""
+    """Return the lock file of the daemon, which contains its record."""
     return data / "daemon.lock"
+
+
+def read_daemon_record(data: Path) -> dict[str, object]:
+    """Return the pid and the addresses that the last daemon has recorded; empty if they cannot be read."""
+    for _ in range(_READS):
+        try:
+            with daemon_file(data).open("rb", buffering=0) as file:
+                # In one step: between two steps the file may get longer, and the end would not be that of the start.
+                record: object = json.loads(file.read(_MAX_RECORD))
+        except (ValueError, RecursionError):
+            # Empty, damaged, or being written at this moment.
+            continue
+        except OSError:
+            break
+        return record if isinstance(record, dict) else {}
+    return {}
 
 
 def daemon_log(data: Path) -> Path:

@@ -13,8 +13,8 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.model.requests import CreateTokenRequest
+from scrubjay.paths import read_daemon_record
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.lock import read_daemon_record
 from scrubjay.surfaces.http.limits import ConnectionLimits
 from tests.patience import PATIENCE
 from tests.surfaces.daemon_process import Daemon

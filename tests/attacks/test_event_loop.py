@@ -17,8 +17,8 @@ import httpx2
 import pytest
 
 from scrubjay.errors import ScrubjayError
+from scrubjay.paths import read_daemon_record
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.lock import read_daemon_record
 from tests.attacks.long_texts import LONG, TEXT_FUNCTIONS, long_text, long_texts
 from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.rest.http_stack import open_stack

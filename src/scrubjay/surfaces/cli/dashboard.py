@@ -7,10 +7,9 @@ from contextlib import suppress
 
 from scrubjay.auth.owner_ticket import issue_ticket, write_private
 from scrubjay.errors import DaemonUnavailable, NotAllowed
-from scrubjay.paths import owner_page_file, owner_ticket_file
+from scrubjay.paths import owner_page_file, owner_ticket_file, read_daemon_record
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.by_daemon import running_pid
-from scrubjay.surfaces.daemon.lock import read_daemon_record
 from scrubjay.surfaces.dashboard.addresses import address
 from scrubjay.surfaces.mcp.bridge.daemon import DaemonConnector
 from scrubjay.surfaces.mcp.bridge.link import DaemonUnreachable

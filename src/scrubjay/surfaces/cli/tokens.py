@@ -11,6 +11,7 @@ from scrubjay.lazy import dataclass
 from scrubjay.model.caller import Access
 from scrubjay.model.requests import CreateTokenRequest, RevokeTokenRequest, TokensRequest
 from scrubjay.model.token import Token
+from scrubjay.paths import read_daemon_record
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.by_daemon import running_pid
 from scrubjay.surfaces.cli.command import Make, plain, verb
@@ -161,9 +162,6 @@ def _day(moment: datetime | None) -> str:
 def _address(settings: Settings) -> str:
     if settings.url:
         return settings.url.rstrip("/")
-    if running_pid(settings.data) is not None:
-        from scrubjay.surfaces.daemon.lock import read_daemon_record  # noqa: PLC0415 - it needs the engine
-
-        if http := read_daemon_record(settings.data).get("http"):
-            return str(http)
+    if running_pid(settings.data) is not None and (http := read_daemon_record(settings.data).get("http")):
+        return str(http)
     return "http://" + ("127.0.0.1:7272" if settings.http == _OFF else settings.http)

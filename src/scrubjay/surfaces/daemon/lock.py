@@ -14,8 +14,7 @@ from typing import cast
 from scrubjay.app import take_lock
 from scrubjay.errors import DaemonRunning
 from scrubjay.locking import FileLock
-from scrubjay.model.memory import Json
-from scrubjay.paths import daemon_file
+from scrubjay.paths import daemon_file, read_daemon_record
 from scrubjay.surfaces.cli.by_daemon import running_pid
 from scrubjay.version import VERSION
 
@@ -49,7 +48,7 @@ async def hold_daemon_lock(data: Path, *, seconds: float = 0.0) -> FileLock:
     return lock
 
 
-def _at(record: Mapping[str, Json]) -> str:
+def _at(record: Mapping[str, object]) -> str:
     return f" (it serves {record['http']})" if record.get("http") else ""
 
 
@@ -72,12 +71,3 @@ def record_daemon(data: Path, *, socket: Path, http: str, idle: float = 0.0) -> 
     with daemon_file(data).open("r+b", buffering=0) as file:
         # In one step over what was there, and never emptied before: others read it at any time.
         file.write(content.ljust(os.fstat(file.fileno()).st_size - 1) + b"\n")
-
-
-def read_daemon_record(data: Path) -> dict[str, Json]:
-    """Return the record of the holder of the lock; empty if it cannot be read."""
-    try:
-        record: object = json.loads(daemon_file(data).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return cast("dict[str, Json]", record) if isinstance(record, dict) else {}

@@ -1,13 +1,12 @@
 """The lock of a daemon, and the record in its file."""
 
-import json
 import threading
 from pathlib import Path
 
 from tests.patience import PATIENCE
 
-from scrubjay.paths import daemon_file
-from scrubjay.surfaces.daemon.lock import hold_daemon_lock, read_daemon_record, record_daemon
+from scrubjay.paths import read_daemon_record
+from scrubjay.surfaces.daemon.lock import hold_daemon_lock, record_daemon
 
 
 async def test_a_record_is_never_half_written(tmp_path: Path) -> None:
@@ -23,7 +22,7 @@ async def test_a_record_is_never_half_written(tmp_path: Path) -> None:
     writer = threading.Thread(target=write)
     writer.start()
     while not ended.is_set():
-        assert "http" in json.loads(daemon_file(tmp_path).read_text(encoding="utf-8"))
+        assert "http" in read_daemon_record(tmp_path)
     writer.join(PATIENCE)
     lock.release()
 
