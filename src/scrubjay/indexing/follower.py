@@ -73,8 +73,13 @@ class Follower:
 
     async def _apply_page(self, target: int) -> int:
         """Apply the next changes; return how many there were."""
-        limit = min(_PAGE, target - self._index.cursor)
         self._readings += 1
+        cursor = self._index.cursor
+        last, added = self._store.points_added(self._model, after=cursor)
+        if last > cursor:
+            await self._apply(added, [], cursor=last)
+            return last - cursor
+        limit = min(_PAGE, target - cursor)
         changes = await self._store.changes(after=self._index.cursor, limit=limit)
         if not changes:
             return 0
@@ -84,11 +89,14 @@ class Follower:
             self.has_purged = True
         before = max_passages_before(changes)
         points = await self._store.points_of(self._model, list(before))
+        await self._apply(points, _stale(before, points), cursor=changes[-1].seq)
+        return len(changes)
+
+    async def _apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
         try:
-            await self._index.apply(points, _stale(before, points), cursor=changes[-1].seq)
+            await self._index.apply(points, stale, cursor=cursor)
         except InvalidInput as error:
             raise IndexUnavailable("the index rejects a vector of the store", cause=str(error)) from error
-        return len(changes)
 
 
 def max_passages_before(changes: Sequence[Change]) -> dict[int, int]:

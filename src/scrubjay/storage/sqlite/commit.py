@@ -39,6 +39,7 @@ from scrubjay.storage.rows import (
     micros_of,
 )
 from scrubjay.storage.sql_files import read_statements
+from scrubjay.storage.sqlite.additions import Addition, addition_of
 from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.documents import write_documents
 from scrubjay.storage.sqlite.log import append_changes, assign_runs, last_seq
@@ -65,18 +66,22 @@ _NO_SPACE = 0
 _Record = dict[str, str | int | float | bytes | None]
 
 
-def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: SqliteBodies) -> Committed:
-    """Apply all of a commit, or raise an error and apply nothing."""
+def apply_commit(
+    connection: apsw.Connection, commit: Commit, *, bodies: SqliteBodies
+) -> tuple[Committed, Addition | None]:
+    """Apply all of a commit, or raise an error and apply nothing; also return what it has added, if it did no more."""
     if commit.once is not None:
         answer = find_answer(connection, commit.space, commit.once.key, commit.once.digest)
         if answer is not None:
-            return Committed(seq=last_seq(connection), answer=answer)
+            return Committed(seq=last_seq(connection), answer=answer), None
     # A new space gets its number after the plan, which is the last that refuses a commit: `creates_only` relies on it.
     known_no = space_number(connection, commit.space)
     plan = plan_commit(commit, read_state(connection, dependencies_of(commit), space_no=known_no or _NO_SPACE))
     space_no = known_no or make_space(connection, commit.space)
     write_documents(connection, commit.documents, space_no=space_no)
-    return Committed(seq=write_plan(connection, plan, space_no=space_no, bodies=bodies) or last_seq(connection))
+    seq, numbers = write_plan(connection, plan, space_no=space_no, bodies=bodies)
+    addition = addition_of(plan, numbers, space=commit.space, space_no=space_no, last=seq)
+    return Committed(seq=seq or last_seq(connection)), addition
 
 
 def creates_only(commit: Commit) -> bool:
@@ -210,10 +215,12 @@ def _read_relations(
 # ---- write ----
 
 
-def write_plan(connection: apsw.Connection, plan: CommitPlan, *, space_no: int, bodies: SqliteBodies) -> int:
-    """Write a plan; return the `seq` of its last change, 0 if it has none."""
+def write_plan(
+    connection: apsw.Connection, plan: CommitPlan, *, space_no: int, bodies: SqliteBodies
+) -> tuple[int, Mapping[str, int]]:
+    """Write a plan; return the `seq` of its last change, 0 if it has none, and the numbers of its memories."""
     if plan.is_empty:
-        return 0
+        return 0, {}
     origin = plan.origin
     runs = Runs(origin)
     if plan.is_logged:
@@ -228,16 +235,17 @@ def write_plan(connection: apsw.Connection, plan: CommitPlan, *, space_no: int, 
     if plan.embedded is not None:
         insert_vectors(connection, space_no, plan.embedded, plan.vectors, free=free)
     if not plan.is_logged:
-        return 0
+        return 0, numbers
     if plan.once is not None:
         connection.execute(
             "INSERT INTO idempotency_keys VALUES(?, ?, ?, ?, ?, ?)",
             (space_no, plan.once.key, plan.once.digest, plan.once.answer, runs.number, to_micros(origin.at)),
         )
-    return append_changes(
+    seq = append_changes(
         connection, plan.changes, numbers, space_no=space_no, run_no=runs.number, at=origin.at,
         bodies=len(plan.authors),
     )  # fmt: skip
+    return seq, numbers
 
 
 def _write_memories(connection: apsw.Connection, plan: CommitPlan, *, space_no: int) -> dict[str, int]:

@@ -222,6 +222,11 @@ def pack_vector(vector: Vector) -> bytes:
     return vector.astype(_HALF).tobytes()
 
 
+def as_stored(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return vectors as they are once they have been stored."""
+    return vectors.astype(_HALF).astype(np.float32)
+
+
 def quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
     """Return stored vectors quantized; those that are quantized already, or would not be shorter, stay as they are.
 
