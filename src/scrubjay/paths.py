@@ -96,7 +96,7 @@ def read_daemon_record(data: Path) -> dict[str, object]:
         try:
             with daemon_file(data).open("rb", buffering=0) as file:
                 # In one step: between two steps the file may get longer, and the end would not be that of the start.
-                record: object = json.loads(file.read(_MAX_RECORD))
+                record: dict[str, object] | None = json.loads(file.read(_MAX_RECORD))
         except (ValueError, RecursionError):
             # Empty, damaged, or being written at this moment.
             continue
