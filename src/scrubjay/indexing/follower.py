@@ -62,6 +62,8 @@ class Follower:
             if self._readings > readings_before:
                 return
             with telemetry.stage("index.follow"):
+                if await self._apply_added():
+                    return
                 applied = await self._apply_page(self._index.cursor + _JUST_COMMITTED)
         if applied == _JUST_COMMITTED:
             await self.catch_up(at_most=at_most)
@@ -71,15 +73,20 @@ class Follower:
         async with self._turn:
             await self._index.close()
 
+    async def _apply_added(self) -> bool:
+        """Apply what this process has added; return whether it has done nothing else."""
+        cursor = self._index.cursor
+        last, points = self._store.points_added(self._model, after=cursor)
+        if last == cursor:
+            return False
+        self._readings += 1
+        await self._apply(points, [], cursor=last)
+        return True
+
     async def _apply_page(self, target: int) -> int:
         """Apply the next changes; return how many there were."""
+        limit = min(_PAGE, target - self._index.cursor)
         self._readings += 1
-        cursor = self._index.cursor
-        last, added = self._store.points_added(self._model, after=cursor)
-        if last > cursor:
-            await self._apply(added, [], cursor=last)
-            return last - cursor
-        limit = min(_PAGE, target - cursor)
         changes = await self._store.changes(after=self._index.cursor, limit=limit)
         if not changes:
             return 0

@@ -18,7 +18,7 @@ _MAX_COMMITS = 64
 _MAX_PASSAGES = 128
 
 
-class NewPassage(NamedTuple):
+class AddedPassage(NamedTuple):
     """A passage of a new memory."""
 
     number: int
@@ -26,14 +26,14 @@ class NewPassage(NamedTuple):
     hash: bytes = b""
 
 
-class NewMemory(NamedTuple):
+class AddedMemory(NamedTuple):
     """A new memory, as the lexical index knows it."""
 
     number: int
     space_no: int
     state: State
     facets: Sequence[Facet]
-    passages: Sequence[NewPassage]
+    passages: Sequence[AddedPassage]
     date: int = 0
 
 
@@ -43,7 +43,7 @@ class Addition(NamedTuple):
     first: int
     last: int
     space: str
-    memories: Sequence[NewMemory]
+    memories: Sequence[AddedMemory]
     model: str
     vectors: Mapping[bytes, Vector]
 
@@ -56,10 +56,10 @@ def addition_of(
     if is_more or not plan.memories or sum(map(len, plan.passages.values())) > _MAX_PASSAGES:
         return None
     memories = [
-        NewMemory(
+        AddedMemory(
             numbers[memory_id], space_no, plan.after[memory_id].state, plan.after[memory_id].facets,
             [
-                NewPassage(passage_id(numbers[memory_id], passage.ordinal), passage.terms, passage.hash)
+                AddedPassage(passage_id(numbers[memory_id], passage.ordinal), passage.terms, passage.hash)
                 for passage in plan.passages[memory_id]
             ],
             to_micros(memory.date),

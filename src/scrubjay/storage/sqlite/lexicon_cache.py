@@ -22,7 +22,7 @@ from scrubjay.ports import TermStatistics
 from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
 from scrubjay.storage.rows import STATES
 from scrubjay.storage.sqlite import lexicon
-from scrubjay.storage.sqlite.additions import Additions, NewMemory, NewPassage
+from scrubjay.storage.sqlite.additions import AddedMemory, AddedPassage, Additions
 from scrubjay.storage.sqlite.rows import Freshness, data_version, lexicon_number, log_state, space_number
 
 Numbers = NDArray[np.int64]
@@ -265,7 +265,7 @@ class LexiconCache:
         self._similar.clear()
         return True
 
-    def _add_passage(self, lexicon_no: int, passage: NewPassage, labels: Sequence[str]) -> None:
+    def _add_passage(self, lexicon_no: int, passage: AddedPassage, labels: Sequence[str]) -> None:
         if (totals := self._totals.get(lexicon_no)) is not None:
             self._totals[lexicon_no] = totals[0] + 1, totals[1] + len(passage.terms)
         distinct = set(passage.terms)
@@ -301,19 +301,19 @@ class LexiconCache:
             self._state = None
 
 
-def _read_added(connection: apsw.Connection, after: int, until: int) -> list[NewMemory] | None:
+def _read_added(connection: apsw.Connection, after: int, until: int) -> list[AddedMemory] | None:
     """Return the memories of the changes, as they are now; None if there are later changes."""
-    memories: dict[int, NewMemory] = {}
-    passages: defaultdict[int, list[NewPassage]] = defaultdict(list)
+    memories: dict[int, AddedMemory] = {}
+    passages: defaultdict[int, list[AddedPassage]] = defaultdict(list)
     for number, space_no, state_no, facets, passage, terms, last in connection.execute(_CHANGED, (after,)).fetchall():
         if last != until:
             return None
         if number not in memories:
             # Of a purged memory there is nothing, and its number is that of an earlier change.
             state = STATES[int(state_no or 0)]
-            memories[number] = NewMemory(number, space_no or 0, state, json.loads(facets or "[]"), passages[number])
+            memories[number] = AddedMemory(number, space_no or 0, state, json.loads(facets or "[]"), passages[number])
         if passage is not None:
-            passages[number].append(NewPassage(passage, terms.split()))
+            passages[number].append(AddedPassage(passage, terms.split()))
     return [*memories.values()]
 
 

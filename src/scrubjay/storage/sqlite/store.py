@@ -210,9 +210,9 @@ class SqliteStore:
         if count:
             self._bodies.clear_cache()
             self._vectors.clear()
-            for kept in (self._table, self._lexicon, self._repeated, self._additions):
-                if kept is not None:
-                    kept.clear()
+            for cache in (self._table, self._lexicon, self._repeated, self._additions):
+                if cache is not None:
+                    cache.clear()
             await self.upkeep.clean()
         return count
 
