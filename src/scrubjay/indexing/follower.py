@@ -55,7 +55,10 @@ class Follower:
                         return
 
     async def follow(self, *, at_most: int | None = None) -> None:
-        """Apply what was just committed: there is something, so that the store is not asked first whether there is."""
+        """Apply what was just committed: there is something, so that the store is not asked first whether there is.
+
+        After what this process has added there may be more, which the next search applies.
+        """
         readings_before = self._readings
         async with self._turn:
             # Another caller may have read it meanwhile.
@@ -74,7 +77,7 @@ class Follower:
             await self._index.close()
 
     async def _apply_added(self) -> bool:
-        """Apply what this process has added; return whether it has done nothing else."""
+        """Apply what this process has added right after the cursor; return whether there was any."""
         cursor = self._index.cursor
         last, points = self._store.points_added(self._model, after=cursor)
         if last == cursor:

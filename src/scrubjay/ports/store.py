@@ -348,7 +348,8 @@ class VectorStore(Protocol):
     def points_added(self, model: str, *, after: int) -> tuple[int, list[Point]]:
         """Return what this process has added to an index by the model since a change, and the last change of that.
 
-        That is `after` itself, without points, if anything else has changed since, or is no longer known here.
+        That is `after` itself, without points, if there was another change before or between, or if that is no longer
+        known here. Changes after it are read from the log.
         """
         ...
 

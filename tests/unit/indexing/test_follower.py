@@ -66,10 +66,26 @@ async def test_any_history_ends_in_the_same_points(seed: int, store: SqliteStore
     alive: dict[str, Memory] = {}
     for _ in range(60):
         await _random_change(store, alive, dice)
+        if dice.random() < 0.5:
+            await follower.follow()
         if dice.random() < 0.3:
             await follower.catch_up()
             await check_same(index, store)
     await follower.catch_up()
+    await check_same(index, store)
+
+
+async def test_what_was_just_added_is_applied_without_the_log(store: SqliteStore) -> None:
+    index, written = RecordingIndex(), a_memory("acorn " * 900)
+    follower = Follower(store, index, MODEL)
+    for memory in (a_memory("jay"), written):
+        await remember(store, memory)
+        await follower.follow()
+        await check_same(index, store)
+    assert store.points_added(MODEL, after=0)[0] == index.cursor
+    await remember(store, a_memory("oak"))
+    await store.commit(a_commit(a_rewrite(revised(written, content="short"))))
+    await follower.follow()
     await check_same(index, store)
 
 

@@ -1,10 +1,8 @@
 """New memories that this process has just committed, for those who follow the log: they need not be read back."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from scrubjay.model.memory import State
 from scrubjay.model.passage import Point, Vector, passage_id
@@ -13,9 +11,8 @@ from scrubjay.model.timestamps import to_micros
 from scrubjay.storage.plan import CommitPlan
 from scrubjay.storage.sqlite.vectors import as_stored
 
-# Who follows the log is seldom as many commits behind. A commit of more passages is read back.
-_MAX_COMMITS = 64
-_MAX_PASSAGES = 128
+# Who follows the log is seldom further behind, and then reads it.
+_MAX_PASSAGES = 256
 
 
 class AddedPassage(NamedTuple):
@@ -38,7 +35,10 @@ class AddedMemory(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """A commit that has added memories and changed nothing else: its changes from `first` to `last`."""
+    """A commit that has added memories and changed nothing else: its changes from `first` to `last`.
+
+    `vectors` are those of its new texts, as they are stored.
+    """
 
     first: int
     last: int
@@ -53,7 +53,7 @@ def addition_of(
 ) -> Addition | None:
     """Return what a plan has added that is written; None if it has done anything else, or added much."""
     is_more = bool(plan.revised_ids) or len(plan.changes) != len(plan.memories)
-    if is_more or not plan.memories or sum(map(len, plan.passages.values())) > _MAX_PASSAGES:
+    if is_more or not plan.memories or _count(plan.passages.values()) > _MAX_PASSAGES:
         return None
     memories = [
         AddedMemory(
@@ -67,31 +67,34 @@ def addition_of(
         for memory_id, memory in plan.memories.items()
     ]  # fmt: skip
     model = plan.embedded.model if plan.embedded else ""
-    return Addition(last - len(memories) + 1, last, space, memories, model, plan.vectors)
+    vectors = {digest: as_stored(vector) for digest, vector in plan.vectors.items()}
+    return Addition(last - len(memories) + 1, last, space, memories, model, vectors)
 
 
 class Additions:
-    """The last additions of this process, in order, with no other commit of this process after them.
-
-    One of another process shows as a gap in their numbers.
-    """
+    """The last additions of this process, in order. Any other commit between two of them shows as a gap."""
 
     def __init__(self) -> None:
-        self._additions: deque[Addition] = deque(maxlen=_MAX_COMMITS)
+        self._additions: deque[Addition] = deque()
+        self._passages = 0
 
     def note(self, addition: Addition | None) -> None:
         """Note a commit: what it has added, or None if it has done anything else."""
         if addition is None:
             self.clear()
-        else:
-            self._additions.append(addition)
+            return
+        self._additions.append(addition)
+        self._passages += _passages_of(addition)
+        while self._passages > _MAX_PASSAGES:
+            self._passages -= _passages_of(self._additions.popleft())
 
     def clear(self) -> None:
         """Drop everything."""
         self._additions.clear()
+        self._passages = 0
 
     def after(self, seq: int) -> list[Addition]:
-        """Return all additions after a change; none if anything else has changed since, as far as is known here."""
+        """Return all additions after a change; none if there was another change before one of them."""
         later = [addition for addition in self._additions if addition.first > seq]
         for addition in later:
             if addition.first != seq + 1:
@@ -105,13 +108,19 @@ def points_of_addition(addition: Addition, *, model: str) -> list[Point] | None:
     passages = [(memory, passage) for memory in addition.memories for passage in memory.passages]
     if addition.model != model or any(passage.hash not in addition.vectors for _, passage in passages):
         return None
-    if not passages:
-        return []
-    vectors = as_stored(np.stack([addition.vectors[passage.hash] for _, passage in passages]))
     return [
         Point(
-            id=passage.number, space=addition.space, vector=vector, at=memory.date,
+            id=passage.number, space=addition.space, vector=addition.vectors[passage.hash], at=memory.date,
             facets=(*memory.facets, facet("state", memory.state)),
         )
-        for (memory, passage), vector in zip(passages, vectors, strict=True)
+        for memory, passage in passages
     ]  # fmt: skip
+
+
+def _passages_of(addition: Addition) -> int:
+    # Without any, as a memory may be, it takes room too.
+    return 1 + _count([memory.passages for memory in addition.memories])
+
+
+def _count(lists: Iterable[Sequence[object]]) -> int:
+    return sum(map(len, lists))

@@ -79,8 +79,8 @@ def apply_commit(
     plan = plan_commit(commit, read_state(connection, dependencies_of(commit), space_no=known_no or _NO_SPACE))
     space_no = known_no or make_space(connection, commit.space)
     write_documents(connection, commit.documents, space_no=space_no)
-    seq, numbers = write_plan(connection, plan, space_no=space_no, bodies=bodies)
-    addition = addition_of(plan, numbers, space=commit.space, space_no=space_no, last=seq)
+    seq, numbers, has_own_vectors = write_plan(connection, plan, space_no=space_no, bodies=bodies)
+    addition = addition_of(plan, numbers, space=commit.space, space_no=space_no, last=seq) if has_own_vectors else None
     return Committed(seq=seq or last_seq(connection)), addition
 
 
@@ -217,10 +217,13 @@ def _read_relations(
 
 def write_plan(
     connection: apsw.Connection, plan: CommitPlan, *, space_no: int, bodies: SqliteBodies
-) -> tuple[int, Mapping[str, int]]:
-    """Write a plan; return the `seq` of its last change, 0 if it has none, and the numbers of its memories."""
+) -> tuple[int, Mapping[str, int], bool]:
+    """Write a plan; return the `seq` of its last change, 0 if it has none, and the numbers of its memories.
+
+    Also return whether all its vectors were stored: of a text that has had one before, that one is restored.
+    """
     if plan.is_empty:
-        return 0, {}
+        return 0, {}, True
     origin = plan.origin
     runs = Runs(origin)
     if plan.is_logged:
@@ -232,10 +235,11 @@ def write_plan(
     _write_relations(connection, plan, numbers, space_no=space_no)
     # The new vectors go into the rows that those of the lost texts leave.
     free = retire_vectors(connection, space_no, lost_hashes)
-    if plan.embedded is not None:
-        insert_vectors(connection, space_no, plan.embedded, plan.vectors, free=free)
+    has_own_vectors = plan.embedded is None or insert_vectors(
+        connection, space_no, plan.embedded, plan.vectors, free=free
+    )
     if not plan.is_logged:
-        return 0, numbers
+        return 0, numbers, has_own_vectors
     if plan.once is not None:
         connection.execute(
             "INSERT INTO idempotency_keys VALUES(?, ?, ?, ?, ?, ?)",
@@ -245,7 +249,7 @@ def write_plan(
         connection, plan.changes, numbers, space_no=space_no, run_no=runs.number, at=origin.at,
         bodies=len(plan.authors),
     )  # fmt: skip
-    return seq, numbers
+    return seq, numbers, has_own_vectors
 
 
 def _write_memories(connection: apsw.Connection, plan: CommitPlan, *, space_no: int) -> dict[str, int]:

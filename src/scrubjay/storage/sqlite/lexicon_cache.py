@@ -73,7 +73,7 @@ class LexiconCache:
         few_uses: int = _FEW_USES,
     ) -> None:
         self._freshness = freshness
-        self._additions = additions or Additions()
+        self._additions = Additions() if additions is None else additions
         self._many_misses = many_misses
         self._few_uses = few_uses
         self._version = -1
@@ -302,16 +302,15 @@ class LexiconCache:
 
 
 def _read_added(connection: apsw.Connection, after: int, until: int) -> list[AddedMemory] | None:
-    """Return the memories of the changes, as they are now; None if there are later changes."""
+    """Return the memories of the changes, as they are now; None if there are later changes, or one was purged."""
     memories: dict[int, AddedMemory] = {}
     passages: defaultdict[int, list[AddedPassage]] = defaultdict(list)
     for number, space_no, state_no, facets, passage, terms, last in connection.execute(_CHANGED, (after,)).fetchall():
-        if last != until:
+        if last != until or space_no is None:
             return None
         if number not in memories:
-            # Of a purged memory there is nothing, and its number is that of an earlier change.
-            state = STATES[int(state_no or 0)]
-            memories[number] = AddedMemory(number, space_no or 0, state, json.loads(facets or "[]"), passages[number])
+            state = STATES[int(state_no)]
+            memories[number] = AddedMemory(number, space_no, state, json.loads(facets), passages[number])
         if passage is not None:
             passages[number].append(AddedPassage(passage, terms.split()))
     return [*memories.values()]

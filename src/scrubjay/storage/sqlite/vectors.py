@@ -41,23 +41,25 @@ def insert_vectors(
     vectors: Mapping[bytes, Vector],
     *,
     free: Sequence[int] = (),
-) -> None:
-    """Insert vectors, into free rows first, unless a text has one again."""
+) -> bool:
+    """Insert vectors, into free rows first, unless a text has one again; return whether none had."""
     model_no, _ = read_model(connection, embedded.model)
     if not model_no:
         connection.execute("INSERT INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension))
         model_no = connection.last_insert_rowid()
     free_rows = list(free)
+    changes = connection.total_changes()
     if not free_rows:
         connection.executemany(
             _INSERT, [(None, space_no, model_no, digest, pack_vector(vector)) for digest, vector in vectors.items()]
         )
-        return
+        return connection.total_changes() - changes == len(vectors)
     for digest, vector in vectors.items():
         data = pack_vector(vector)
         connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
         if connection.changes():
             del free_rows[-1:]
+    return connection.total_changes() - changes == len(vectors)
 
 
 def retire_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
@@ -222,9 +224,9 @@ def pack_vector(vector: Vector) -> bytes:
     return vector.astype(_HALF).tobytes()
 
 
-def as_stored(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return vectors as they are once they have been stored."""
-    return vectors.astype(_HALF).astype(np.float32)
+def as_stored(vector: Vector) -> Vector:
+    """Return a vector as it is once it has been stored."""
+    return vector.astype(_HALF).astype(np.float32)
 
 
 def quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:

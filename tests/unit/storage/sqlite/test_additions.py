@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, an_origin, revised, vectors_for
 
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.text.passages import passages_of
 
@@ -78,6 +79,48 @@ async def test_a_commit_of_another_process_hides_them(store: SqliteStore, other:
     assert other.points_added(MODEL, after=theirs - 1)[0] == theirs
 
 
+async def test_a_restored_vector_is_not_taken_for_the_new_one(store: SqliteStore) -> None:
+    memory = a_memory("first text")
+    await remember(store, memory)
+    await store.commit(a_commit(a_rewrite(revised(memory, content="second text"))))
+    start = await store.last_seq()
+    # The text has its former vector again, which is less exact.
+    await remember(store, a_memory("first text", entity="another"))
+    assert store.points_added(MODEL, after=start) == (start, [])
+
+
+async def test_word_counts_follow_without_the_log(store: SqliteStore, other: SqliteStore) -> None:
+    words = ["acorn", "jay", *[f"word{number}" for number in range(9)]]
+    for turn in range(12):
+        for opened in (store, other):
+            await opened.term_statistics("default", words, state=State.LIVE)
+            await opened.lexical_candidates("default", words, Filter(kind="fact"), limit=9)
+        texts = [f"acorn word{turn} {number} " * (400 if turn % 3 else 1) for number in range(1 + turn % 2)]
+        start = await store.last_seq()
+        last = await remember(store, *[a_memory(text, kind=("fact", "rumour")[turn % 2]) for text in texts])
+        assert store.points_added(MODEL, after=start)[0] == last
+        counted = [await opened.term_statistics("default", words, state=State.LIVE) for opened in (store, other)]
+        assert counted[0] == counted[1]
+        candidates = [
+            await opened.lexical_candidates("default", words, Filter(kind="fact"), limit=9) for opened in (store, other)
+        ]
+        assert candidates[0] == candidates[1]
+        kinds = [
+            await opened.known_facets("default", ["kind=fact", "kind=rumour"], state=State.LIVE)
+            for opened in (store, other)
+        ]
+        assert kinds[0] == kinds[1]
+
+
+async def test_old_additions_make_room(store: SqliteStore) -> None:
+    seqs = [await remember(store, a_memory(f"word{number} " * 4_000)) for number in range(10, 30)]
+    points = await store.points(MODEL, after=0, limit=9_999)
+    assert len(points) > 300
+    assert store.points_added(MODEL, after=0) == (0, [])
+    last, added = store.points_added(MODEL, after=seqs[-2])
+    assert (last, len(added)) == (seqs[-1], len(points) // len(seqs))
+
+
 async def test_what_is_not_known_completely_is_read(store: SqliteStore) -> None:
     seq = await remember(store, a_memory("embedded already"))
     same = a_memory("embedded already", entity="another")
@@ -85,6 +128,6 @@ async def test_what_is_not_known_completely_is_read(store: SqliteStore) -> None:
     last = await remember(store, same)
     assert store.points_added(MODEL, after=seq) == (seq, [])
     assert store.points_added("another model", after=0) == (0, [])
-    many = await remember(store, *[a_memory(f"one of many, {number}") for number in range(200)])
+    many = await remember(store, *[a_memory(f"one of many, {number}") for number in range(300)])
     assert store.points_added(MODEL, after=last) == (last, [])
     assert store.points_added(MODEL, after=many) == (many, [])
