@@ -130,7 +130,7 @@ async def test_rows_in_memory_give_the_answers_of_rows_that_are_read(
             many_loads=many_loads,
             page=2,
         )
-        fast._lexicon = LexiconCache(Freshness(), fast._additions, many_misses=many_misses, few_uses=few_uses)
+        fast._lexicon = LexiconCache(Freshness(), many_misses=many_misses, few_uses=few_uses)
         stored = {memory.id: memory for memory in (_memory(*values) for values in first)}
         await fast.commit(a_commit(*stored.values()))
         for step in happening:

@@ -55,18 +55,13 @@ class Follower:
                         return
 
     async def follow(self, *, at_most: int | None = None) -> None:
-        """Apply what was just committed: there is something, so that the store is not asked first whether there is.
-
-        After what this process has added there may be more, which the next search applies.
-        """
+        """Apply what was just committed: there is something, so that the store is not asked first whether there is."""
         readings_before = self._readings
         async with self._turn:
             # Another caller may have read it meanwhile.
             if self._readings > readings_before:
                 return
             with telemetry.stage("index.follow"):
-                if await self._apply_added():
-                    return
                 applied = await self._apply_page(self._index.cursor + _JUST_COMMITTED)
         if applied == _JUST_COMMITTED:
             await self.catch_up(at_most=at_most)
@@ -75,16 +70,6 @@ class Follower:
         """Close the index after the page that is being applied."""
         async with self._turn:
             await self._index.close()
-
-    async def _apply_added(self) -> bool:
-        """Apply what this process has added right after the cursor; return whether there was any."""
-        cursor = self._index.cursor
-        last, points = self._store.points_added(self._model, after=cursor)
-        if last == cursor:
-            return False
-        self._readings += 1
-        await self._apply(points, [], cursor=last)
-        return True
 
     async def _apply_page(self, target: int) -> int:
         """Apply the next changes; return how many there were."""
@@ -99,14 +84,11 @@ class Follower:
             self.has_purged = True
         before = max_passages_before(changes)
         points = await self._store.points_of(self._model, list(before))
-        await self._apply(points, _stale(before, points), cursor=changes[-1].seq)
-        return len(changes)
-
-    async def _apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
         try:
-            await self._index.apply(points, stale, cursor=cursor)
+            await self._index.apply(points, _stale(before, points), cursor=changes[-1].seq)
         except InvalidInput as error:
             raise IndexUnavailable("the index rejects a vector of the store", cause=str(error)) from error
+        return len(changes)
 
 
 def max_passages_before(changes: Sequence[Change]) -> dict[int, int]:

@@ -345,14 +345,6 @@ class VectorStore(Protocol):
         """Return the embedded passages of memories, by the numbers of the memories."""
         ...
 
-    def points_added(self, model: str, *, after: int) -> tuple[int, list[Point]]:
-        """Return what this process has added to an index by the model since a change, and the last change of that.
-
-        That is `after` itself, without points, if there was another change before or between, or if that is no longer
-        known here. Changes after it are read from the log.
-        """
-        ...
-
     async def point_count(self, model: str) -> int:
         """Return the number of points of an index of this model."""
         ...

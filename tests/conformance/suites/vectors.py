@@ -213,21 +213,6 @@ class PointsSuite:
         assert await store.points_of(MODEL, []) == []
         assert await store.points_of("another-model", numbers) == []
 
-    async def test_added_points_are_those_of_the_new_memories(self, store: RecordStore) -> None:
-        before = await store.last_seq()
-        memories = [a_memory(f"{number} " * 600, kind="fact", space=f"s{number % 2}") for number in range(4)]
-        for memory in memories:
-            await store.commit(a_commit(memory, embedded=vectors_for([memory])))
-        last, added = store.points_added(MODEL, after=before)
-        # A store may know none, and then they are read.
-        assert last in (before, await store.last_seq())
-        stored = {point.id: point for point in await store.points(MODEL, after=0, limit=99)}
-        assert len(added) == (len(stored) if last > before else 0)
-        for point in added:
-            expected = stored[point.id]
-            assert (point.space, point.facets, point.at) == (expected.space, expected.facets, expected.at)
-            assert (point.vector == expected.vector).all()
-
     async def test_the_numbers_that_pass_a_filter(self, store: RecordStore) -> None:
         memories = population()
         await store.commit(a_commit(*memories.values()))

@@ -75,20 +75,6 @@ async def test_any_history_ends_in_the_same_points(seed: int, store: SqliteStore
     await check_same(index, store)
 
 
-async def test_what_was_just_added_is_applied_without_the_log(store: SqliteStore) -> None:
-    index, written = RecordingIndex(), a_memory("acorn " * 900)
-    follower = Follower(store, index, MODEL)
-    for memory in (a_memory("jay"), written):
-        await remember(store, memory)
-        await follower.follow()
-        await check_same(index, store)
-    assert store.points_added(MODEL, after=0)[0] == index.cursor
-    await remember(store, a_memory("oak"))
-    await store.commit(a_commit(a_rewrite(revised(written, content="short"))))
-    await follower.follow()
-    await check_same(index, store)
-
-
 async def test_only_deleted_passages_are_stale(store: SqliteStore) -> None:
     index = RecordingIndex()
     memory = a_memory("word " * 900)

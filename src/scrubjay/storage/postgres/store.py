@@ -280,11 +280,6 @@ class PostgresStore:
     async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
         return await vectors.points_of(self.database, model, numbers)
 
-    def points_added(self, model: str, *, after: int) -> tuple[int, list[Point]]:
-        # Other processes write all the time, and the index is shared.
-        del model
-        return after, []
-
     async def point_count(self, model: str) -> int:
         return await vectors.point_count(self.database, model)
 

@@ -39,7 +39,6 @@ from scrubjay.storage.rows import (
     micros_of,
 )
 from scrubjay.storage.sql_files import read_statements
-from scrubjay.storage.sqlite.additions import Addition, addition_of
 from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.documents import write_documents
 from scrubjay.storage.sqlite.log import append_changes, assign_runs, last_seq
@@ -66,22 +65,18 @@ _NO_SPACE = 0
 _Record = dict[str, str | int | float | bytes | None]
 
 
-def apply_commit(
-    connection: apsw.Connection, commit: Commit, *, bodies: SqliteBodies
-) -> tuple[Committed, Addition | None]:
-    """Apply all of a commit, or raise an error and apply nothing; also return what it has added, if it did no more."""
+def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: SqliteBodies) -> Committed:
+    """Apply all of a commit, or raise an error and apply nothing."""
     if commit.once is not None:
         answer = find_answer(connection, commit.space, commit.once.key, commit.once.digest)
         if answer is not None:
-            return Committed(seq=last_seq(connection), answer=answer), None
+            return Committed(seq=last_seq(connection), answer=answer)
     # A new space gets its number after the plan, which is the last that refuses a commit: `creates_only` relies on it.
     known_no = space_number(connection, commit.space)
     plan = plan_commit(commit, read_state(connection, dependencies_of(commit), space_no=known_no or _NO_SPACE))
     space_no = known_no or make_space(connection, commit.space)
     write_documents(connection, commit.documents, space_no=space_no)
-    seq, numbers, has_own_vectors = write_plan(connection, plan, space_no=space_no, bodies=bodies)
-    addition = addition_of(plan, numbers, space=commit.space, space_no=space_no, last=seq) if has_own_vectors else None
-    return Committed(seq=seq or last_seq(connection)), addition
+    return Committed(seq=write_plan(connection, plan, space_no=space_no, bodies=bodies) or last_seq(connection))
 
 
 def creates_only(commit: Commit) -> bool:
@@ -215,15 +210,10 @@ def _read_relations(
 # ---- write ----
 
 
-def write_plan(
-    connection: apsw.Connection, plan: CommitPlan, *, space_no: int, bodies: SqliteBodies
-) -> tuple[int, Mapping[str, int], bool]:
-    """Write a plan; return the `seq` of its last change, 0 if it has none, and the numbers of its memories.
-
-    Also return whether all its vectors were stored: of a text that has had one before, that one is restored.
-    """
+def write_plan(connection: apsw.Connection, plan: CommitPlan, *, space_no: int, bodies: SqliteBodies) -> int:
+    """Write a plan; return the `seq` of its last change, 0 if it has none."""
     if plan.is_empty:
-        return 0, {}, True
+        return 0
     origin = plan.origin
     runs = Runs(origin)
     if plan.is_logged:
@@ -235,21 +225,19 @@ def write_plan(
     _write_relations(connection, plan, numbers, space_no=space_no)
     # The new vectors go into the rows that those of the lost texts leave.
     free = retire_vectors(connection, space_no, lost_hashes)
-    has_own_vectors = plan.embedded is None or insert_vectors(
-        connection, space_no, plan.embedded, plan.vectors, free=free
-    )
+    if plan.embedded is not None:
+        insert_vectors(connection, space_no, plan.embedded, plan.vectors, free=free)
     if not plan.is_logged:
-        return 0, numbers, has_own_vectors
+        return 0
     if plan.once is not None:
         connection.execute(
             "INSERT INTO idempotency_keys VALUES(?, ?, ?, ?, ?, ?)",
             (space_no, plan.once.key, plan.once.digest, plan.once.answer, runs.number, to_micros(origin.at)),
         )
-    seq = append_changes(
+    return append_changes(
         connection, plan.changes, numbers, space_no=space_no, run_no=runs.number, at=origin.at,
         bodies=len(plan.authors),
     )  # fmt: skip
-    return seq, numbers, has_own_vectors
 
 
 def _write_memories(connection: apsw.Connection, plan: CommitPlan, *, space_no: int) -> dict[str, int]:

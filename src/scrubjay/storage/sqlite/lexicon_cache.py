@@ -22,7 +22,6 @@ from scrubjay.ports import TermStatistics
 from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
 from scrubjay.storage.rows import STATES
 from scrubjay.storage.sqlite import lexicon
-from scrubjay.storage.sqlite.additions import AddedMemory, AddedPassage, Additions
 from scrubjay.storage.sqlite.rows import Freshness, data_version, lexicon_number, log_state, space_number
 
 Numbers = NDArray[np.int64]
@@ -65,15 +64,9 @@ class LexiconCache:
     """Counts and postings of all lexicons. It is used by one thread, with one connection."""
 
     def __init__(
-        self,
-        freshness: Freshness,
-        additions: Additions | None = None,
-        *,
-        many_misses: int = _MANY_MISSES,
-        few_uses: int = _FEW_USES,
-    ) -> None:
+        self, freshness: Freshness, *, many_misses: int = _MANY_MISSES, few_uses: int = _FEW_USES
+    ) -> None:  # fmt: skip
         self._freshness = freshness
-        self._additions = Additions() if additions is None else additions
         self._many_misses = many_misses
         self._few_uses = few_uses
         self._version = -1
@@ -248,32 +241,34 @@ class LexiconCache:
         (seq, upkeep), (former, former_upkeep) = state, self._state
         if not 0 < seq - former <= _MAX_CHANGES or upkeep != former_upkeep:
             return False
-        additions = self._additions.after(former)
-        is_known = bool(additions) and additions[-1].last == seq
-        memories = chain.from_iterable([addition.memories for addition in additions])
-        added = [*memories] if is_known else _read_added(connection, former, seq)
-        if added is None or any(memory.number <= self._newest for memory in added):
+        rows = connection.execute(_CHANGED, (former,)).fetchall()
+        if any(memory <= self._newest or last != seq for memory, *_, last in rows):
             return False
-        for memory in added:
-            lexicon_no = lexicon_number(memory.space_no, memory.state)
-            self._add(self._facets[lexicon_no], memory.facets, is_whole=lexicon_no in self._whole)
-            labels = [lexicon.label_of(lexicon_no, name) for name in memory.facets]
-            self._newest = max(self._newest, memory.number)
-            for passage in memory.passages:
-                self._add_passage(lexicon_no, passage, labels)
+        labels_of: dict[int, list[str]] = {}
+        for memory, space_no, state_no, facets, passage, terms, _ in rows:
+            if space_no is None:
+                continue
+            lexicon_no = lexicon_number(space_no, STATES[int(state_no)])
+            if memory not in labels_of:
+                names: list[Facet] = json.loads(facets)
+                self._add(self._facets[lexicon_no], names, is_whole=lexicon_no in self._whole)
+                labels_of[memory] = [lexicon.label_of(lexicon_no, name) for name in names]
+                self._newest = max(self._newest, memory)
+            if passage is not None:
+                self._add_passage(lexicon_no, passage, terms.split(), labels_of[memory])
         # New terms may resemble what others do not.
         self._similar.clear()
         return True
 
-    def _add_passage(self, lexicon_no: int, passage: AddedPassage, labels: Sequence[str]) -> None:
+    def _add_passage(self, lexicon_no: int, passage: int, terms: Sequence[str], labels: Sequence[str]) -> None:
         if (totals := self._totals.get(lexicon_no)) is not None:
-            self._totals[lexicon_no] = totals[0] + 1, totals[1] + len(passage.terms)
-        distinct = set(passage.terms)
+            self._totals[lexicon_no] = totals[0] + 1, totals[1] + len(terms)
+        distinct = set(terms)
         self._add(self._counts[lexicon_no], distinct, is_whole=lexicon_no in self._whole)
         for word in chain((lexicon.word_of(lexicon_no, term) for term in distinct), labels):
             if (numbers := self._postings.get(word)) is not None:
                 # It is the newest, and so the last.
-                self._postings[word] = np.append(numbers, passage.number)
+                self._postings[word] = np.append(numbers, passage)
                 self._size += 1
 
     @staticmethod
@@ -299,21 +294,6 @@ class LexiconCache:
         """Ask again after counts were read: newer ones than the state of the log cannot be followed from there."""
         if self._state is not None and data_version(connection) != self._version:
             self._state = None
-
-
-def _read_added(connection: apsw.Connection, after: int, until: int) -> list[AddedMemory] | None:
-    """Return the memories of the changes, as they are now; None if there are later changes, or one was purged."""
-    memories: dict[int, AddedMemory] = {}
-    passages: defaultdict[int, list[AddedPassage]] = defaultdict(list)
-    for number, space_no, state_no, facets, passage, terms, last in connection.execute(_CHANGED, (after,)).fetchall():
-        if last != until or space_no is None:
-            return None
-        if number not in memories:
-            state = STATES[int(state_no)]
-            memories[number] = AddedMemory(number, space_no, state, json.loads(facets), passages[number])
-        if passage is not None:
-            passages[number].append(AddedPassage(passage, terms.split()))
-    return [*memories.values()]
 
 
 def read_postings(

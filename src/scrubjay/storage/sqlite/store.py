@@ -51,7 +51,6 @@ from scrubjay.storage.sqlite import (
     vectors,
 )
 from scrubjay.storage.sqlite import documents as collections
-from scrubjay.storage.sqlite.additions import Addition, Additions, points_of_addition
 from scrubjay.storage.sqlite.answers import import_answers, stored_answers
 from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.commit import (
@@ -115,10 +114,9 @@ class SqliteStore:
         self._vectors: dict[tuple[str, str], dict[bytes, Vector]] = {}
         # Used on the event loop alone; a transaction sees what no other connection does, and has none.
         freshness = Freshness()
-        self._additions: Additions | None = Additions()
         self._table: PassageTable | None = PassageTable(freshness)
         self._next_fill: asyncio.TimerHandle | None = None
-        self._lexicon: LexiconCache | None = LexiconCache(freshness, self._additions)
+        self._lexicon: LexiconCache | None = LexiconCache(freshness)
         self._repeated: RepeatedReads | None = RepeatedReads(freshness)
         writer, threads = Writer(connection, path=path), Readers(path, key=key, count=readers)
         self._writer: Writer | OpenTransaction = writer
@@ -161,17 +159,15 @@ class SqliteStore:
     # ---- records ----
 
     async def commit(self, commit: Commit) -> Committed:
-        def job(connection: apsw.Connection) -> tuple[Committed, Addition | None, bool]:
-            committed, addition = apply_commit(connection, commit, bodies=self._bodies)
-            return committed, addition, self._bodies.take_training_due()
+        def job(connection: apsw.Connection) -> tuple[Committed, bool]:
+            committed = apply_commit(connection, commit, bodies=self._bodies)
+            return committed, self._bodies.take_training_due()
 
         characters = sum([write.memory.characters for write in commit.writes])
         is_long = characters > (_LONG_COMMIT if isinstance(self._writer, OpenTransaction) else _UNSHARED_COMMIT)
-        committed, addition, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
+        committed, due = await self._writer.run(job, fails_early=creates_only(commit), is_long=is_long)
         if self._repeated is not None:
             self._repeated.clear()
-        if self._additions is not None:
-            self._additions.note(addition)
         self.upkeep.train_soon(commit.space, due=due)
         return committed
 
@@ -182,9 +178,8 @@ class SqliteStore:
         async with self._writer.transaction() as transaction:
             store = copy(self)
             store._writer = store._readers = transaction  # noqa: SLF001 - its own copy
-            store._table = store._lexicon = store._repeated = store._additions = None  # noqa: SLF001 - its own copy
+            store._table = store._lexicon = store._repeated = None  # noqa: SLF001 - its own copy
             yield store
-        self._note_other_commit()
 
     async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
         return self._read_one(find_answer, space, key, digest)
@@ -200,7 +195,6 @@ class SqliteStore:
             return adopted, self._bodies.take_training_due()
 
         adopted, due = await self._writer.run(job)
-        self._note_other_commit()
         self.upkeep.train_soon(space, due=due)
         return adopted
 
@@ -210,9 +204,10 @@ class SqliteStore:
         if count:
             self._bodies.clear_cache()
             self._vectors.clear()
-            for cache in (self._table, self._lexicon, self._repeated, self._additions):
-                if cache is not None:
-                    cache.clear()
+            if self._table is not None and self._lexicon is not None and self._repeated is not None:
+                self._table.clear()
+                self._lexicon.clear()
+                self._repeated.clear()
             await self.upkeep.clean()
         return count
 
@@ -403,7 +398,6 @@ class SqliteStore:
                 store_vectors, space=space, embedded=embedded, memory_ids=memory_ids, origin=origin, bodies=self._bodies
             )
         )
-        self._note_other_commit()
 
     async def drop_vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> None:
         await self._writer.run(partial(vectors.drop_vectors, space=space, model=model, hashes=hashes))
@@ -418,16 +412,6 @@ class SqliteStore:
     async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
         rows, is_one = _PASSAGES_PER_MEMORY * len(numbers), len(numbers) == 1
         return await self._read_rows(vectors.points_of, model, numbers, rows=rows, is_one=is_one)
-
-    def points_added(self, model: str, *, after: int) -> tuple[int, list[Point]]:
-        additions = self._additions.after(after) if self._additions is not None else []
-        points: list[Point] = []
-        for addition in additions:
-            of_addition = points_of_addition(addition, model=model)
-            if of_addition is None:
-                return after, []
-            points += of_addition
-        return additions[-1].last if additions else after, points
 
     async def point_count(self, model: str) -> int:
         return await self._read(vectors.point_count, model)
@@ -609,10 +593,6 @@ class SqliteStore:
 
     def _read_now(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         return self._readers.run_now(job, *arguments, **options)
-
-    def _note_other_commit(self) -> None:
-        if self._additions is not None:
-            self._additions.note(None)
 
     def _read_one(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         """Read a few rows with one statement."""

@@ -41,25 +41,23 @@ def insert_vectors(
     vectors: Mapping[bytes, Vector],
     *,
     free: Sequence[int] = (),
-) -> bool:
-    """Insert vectors, into free rows first, unless a text has one again; return whether none had."""
+) -> None:
+    """Insert vectors, into free rows first, unless a text has one again."""
     model_no, _ = read_model(connection, embedded.model)
     if not model_no:
         connection.execute("INSERT INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension))
         model_no = connection.last_insert_rowid()
     free_rows = list(free)
-    changes = connection.total_changes()
     if not free_rows:
         connection.executemany(
             _INSERT, [(None, space_no, model_no, digest, pack_vector(vector)) for digest, vector in vectors.items()]
         )
-        return connection.total_changes() - changes == len(vectors)
+        return
     for digest, vector in vectors.items():
         data = pack_vector(vector)
         connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
         if connection.changes():
             del free_rows[-1:]
-    return connection.total_changes() - changes == len(vectors)
 
 
 def retire_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
@@ -222,11 +220,6 @@ def _labels(facets: str, state: int) -> tuple[str, ...]:
 def pack_vector(vector: Vector) -> bytes:
     """Return a vector in half precision."""
     return vector.astype(_HALF).tobytes()
-
-
-def as_stored(vector: Vector) -> Vector:
-    """Return a vector as it is once it has been stored."""
-    return vector.astype(_HALF).astype(np.float32)
 
 
 def quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
